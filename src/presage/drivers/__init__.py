@@ -1,0 +1,1 @@
+"""Two drivers, one core: whole episodes in one compiled program, or events one by one."""

@@ -1,0 +1,80 @@
+"""Every error Presage raises on purpose.
+
+    PresageError
+    ├── InputError                data or a setting that cannot be right (also a ValueError)
+    │   ├── SettingError          a setting outside its range
+    │   ├── SpaceError            an empty or ill-formed space
+    │   ├── SymbolError           a symbol outside its space
+    │   ├── FeatureError          a dense feature that is not a finite number
+    │   ├── ShapeError            arrays that do not belong together
+    │   └── DelayError            feedback that would be known before its time
+    ├── FeedbackError             feedback that cannot be joined (also a LookupError)
+    │   ├── UnknownIdError        nothing was predicted under this id
+    │   └── RepeatedFeedbackError this feedback was given before
+    ├── StateFileError            a saved state that is damaged or belongs to another forecaster
+    └── CheckError                a forecaster that breaks the contract
+
+A message always has three parts: what is wrong, the value found, what to do.
+"""
+
+
+class PresageError(Exception):
+    """What is wrong, the value found, and what to do about it."""
+
+    def __init__(self, wrong: str, found: object, remedy: str) -> None:
+        self.wrong = wrong
+        self.found = found
+        self.remedy = remedy
+        super().__init__(f"{wrong}: found {found!r}; {remedy}")
+
+    def __reduce__(self) -> tuple[type, tuple[str, object, str]]:
+        # The default rebuilds an exception from its message alone; worker processes send errors back whole.
+        return type(self), (self.wrong, self.found, self.remedy)
+
+
+class InputError(PresageError, ValueError):
+    """Data or a setting that cannot be right."""
+
+
+class SettingError(InputError):
+    """A setting outside its range."""
+
+
+class SpaceError(InputError):
+    """An empty or ill-formed space."""
+
+
+class SymbolError(InputError):
+    """A symbol outside its space."""
+
+
+class FeatureError(InputError):
+    """A dense feature that is not a finite number."""
+
+
+class ShapeError(InputError):
+    """Arrays that do not belong together."""
+
+
+class DelayError(InputError):
+    """Feedback that would be known before its time."""
+
+
+class FeedbackError(PresageError, LookupError):
+    """Feedback that cannot be joined to a prediction."""
+
+
+class UnknownIdError(FeedbackError):
+    """Nothing was predicted under this id."""
+
+
+class RepeatedFeedbackError(FeedbackError):
+    """This feedback was given before."""
+
+
+class StateFileError(PresageError):
+    """A saved state that is damaged or belongs to another forecaster."""
+
+
+class CheckError(PresageError):
+    """A forecaster that breaks the contract."""

@@ -1,0 +1,1 @@
+"""What is learned: forecasters as pure functions over an explicit state."""

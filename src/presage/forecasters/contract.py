@@ -1,0 +1,69 @@
+"""The one contract every forecaster keeps: pure functions over an explicit state.
+
+Nothing here reads a clock, a disk or a hidden random generator. Predicting never learns and learning never
+predicts. The functions are written once for NumPy and JAX: they compute with whatever arrays the state holds.
+A NumPy state given to `learn` is given up (its tables are updated in place), as a donated JAX buffer would be.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
+
+from presage.learning.replay import Replay
+from presage.spaces import Array, Instance, Spaces
+
+State = Any
+"""A pytree of arrays made of NamedTuples and tuples."""
+
+Memo = Any
+"""What a forecaster wants back when the feedback of a prediction comes: a pytree, often ()."""
+
+
+class Rows(NamedTuple):
+    """Rows of feedback, along one leading axis; a row of weight 0 is not there.
+
+    In rows of proxies `z` is known, and `y` too where the outcome came first (else -1). In rows of outcomes `y`
+    is known, and `z` too unless the proxy is still out (then -1). So each pair (z, y) is met exactly once.
+    """
+
+    x: Instance
+    z: Array  # int32 [B]
+    y: Array  # int32 [B]
+    memo: Memo
+    weight: Array  # int32 [B]: 0 or 1
+
+
+class Forecast(NamedTuple):
+    """What `predict` returns."""
+
+    log_probabilities: Array  # [Y]
+    memo: Memo
+
+
+@dataclass(frozen=True)
+class Forecaster:
+    """A forecaster: four pure functions, and a fifth for those that train on a replay window.
+
+    Two forecasters are equal if they were built with the same name, spaces and settings.
+    """
+
+    name: str
+    spaces: Spaces
+    settings: tuple[tuple[str, Any], ...]
+    replay: Replay | None
+    init: Callable[[Array], State] = field(compare=False, repr=False)
+    """init(key) -> state"""
+    predict: Callable[[State, Instance], Forecast] = field(compare=False, repr=False)
+    """predict(state, x) -> log-probabilities over outcomes, and a memo kept with the open prediction"""
+    nowcast: Callable[[State, Instance, Array], Array] = field(compare=False, repr=False)
+    """nowcast(state, x, z) -> log-probabilities over outcomes once the proxy is known"""
+    learn: Callable[[State, Rows, Rows], State] = field(compare=False, repr=False)
+    """learn(state, proxies, outcomes) -> state, from rows the moment they are revealed: each exactly once, the
+    proxies first, in order"""
+    rehearse: Callable[[State, Rows, Rows], State] = field(compare=False, repr=False)
+    """rehearse(state, proxies, outcomes) -> state, one step on rows drawn again from the replay windows"""
+
+
+def unmoved(state: State, proxies: Rows, outcomes: Rows) -> State:  # noqa: ARG001
+    """The state as it was: `learn` of forecasters that only rehearse, `rehearse` of those that only count."""
+    return state

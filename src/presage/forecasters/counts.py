@@ -1,0 +1,108 @@
+"""Counting estimators with a prior: uniform, the running marginal, or a chain of groups.
+
+Along a chain of keys from coarse to fine, each level shrinks to the one before it:
+
+    q_0(a) = (n_a + alpha) / (n + alpha |A|)              the paper's base estimator
+    q_k(a) = (n_ka + kappa q_{k-1}(a)) / (n_k + kappa)    an instance among its group, a group in the whole
+"""
+
+from dataclasses import dataclass
+from itertools import pairwise
+
+import jax.numpy as jnp
+
+from presage.errors import SettingError
+from presage.forecasters.arrays import add_at
+from presage.forecasters.keys import BUCKETS, WHOLE, TableKey, table_key
+from presage.settings import positive, whole
+from presage.spaces import Array, Features, Instance
+
+Counts = tuple[Array, ...]
+"""One table a level, coarse to fine: int32 [rows, *context, A]."""
+
+
+@dataclass(frozen=True)
+class Chain:
+    """Estimates of p(symbol | instance, context) from counts, each level shrunk to a coarser one."""
+
+    keys: tuple[TableKey, ...]  # coarse to fine
+    context: tuple[int, ...]  # () for h(z|x) and p(y|x), (|Z|,) for g(y|z)
+    symbols: int
+    alpha: float
+    kappa: float  # prior mass of every level but the first
+
+    def init(self) -> Counts:
+        """Counts of nothing."""
+        return tuple(jnp.zeros((key.rows, *self.context, self.symbols), jnp.int32) for key in self.keys)
+
+    def read(self, counts: Counts, x: Instance) -> Array:  # [*context, A]
+        """The probabilities of each symbol for one instance, in every context."""
+        seen = [table[key.row(x.symbols)] for key, table in zip(self.keys, counts, strict=True)]
+        estimate = (seen[0] + self.alpha) / (seen[0].sum(-1, keepdims=True) + self.alpha * self.symbols)
+        for level in seen[1:]:
+            estimate = (level + self.kappa * estimate) / (level.sum(-1, keepdims=True) + self.kappa)
+        return estimate
+
+    def add(self, counts: Counts, x: Instance, cell: tuple[Array, ...], weight: Array) -> Counts:
+        """The counts with rows of x [B], cell (context..., symbol) each [B] and weight [B] added."""
+        return tuple(
+            add_at(table, (key.row(x.symbols), *cell), weight) for key, table in zip(self.keys, counts, strict=True)
+        )
+
+
+@dataclass(frozen=True)
+class Prior:
+    """What an instance without feedback is taken to be like.
+
+    Without `shrinkage`, like nothing (uniform). With it, like the whole so far, with the weight of that many
+    observations; with `groups` of symbol columns, like its group, and the group like the next, coarse to fine.
+    """
+
+    alpha: float = 1.0
+    shrinkage: float | None = None
+    groups: tuple[tuple[int, ...], ...] = ()
+    buckets: int = BUCKETS
+
+    def __post_init__(self) -> None:
+        positive("alpha", self.alpha)
+        whole("buckets", self.buckets)
+        if self.shrinkage is not None:
+            positive("shrinkage", self.shrinkage)
+        elif self.groups:
+            raise SettingError("groups need a shrinkage", self.groups, "give shrinkage=5.0, say")
+        for coarse, fine in pairwise(self.groups):
+            if not set(coarse) < set(fine):
+                remedy = "each group's columns contain those of the one before it"
+                raise SettingError("groups run from coarse to fine", self.groups, remedy)
+
+    def chain(self, features: Features, symbols: int) -> Chain:
+        """The chain for p(symbol | instance)."""
+        identity = table_key(features, (0,), self.buckets)
+        if self.shrinkage is None:
+            return Chain((identity,), (), symbols, self.alpha, 0.0)
+        return Chain((WHOLE, *self._groups(features), identity), (), symbols, self.alpha, self.shrinkage)
+
+    def residual(self, features: Features, proxies: int, outcomes: int, kappa: float) -> Chain:
+        """The chain for g_x(y|z), from the shared g(y|z) through the groups to the instance."""
+        keys = (WHOLE, *self._groups(features), table_key(features, (0,), self.buckets))
+        return Chain(keys, (proxies,), outcomes, self.alpha, kappa)
+
+    def shared(self, proxies: int, outcomes: int) -> Chain:
+        """The chain for g(y|z), the same for every instance."""
+        return Chain((WHOLE,), (proxies,), outcomes, self.alpha, 0.0)
+
+    def _groups(self, features: Features) -> tuple[TableKey, ...]:
+        return tuple(table_key(features, group, self.buckets) for group in self.groups)
+
+
+def known(symbols: Array, weight: Array) -> tuple[Array, Array]:
+    """Symbols and weights safe to count with: where a symbol is not known it becomes 0 with weight 0."""
+    there = symbols >= 0
+    return symbols * there, weight * there
+
+
+def pairs(z: Array, y: Array, weight: Array) -> tuple[tuple[Array, Array], Array]:
+    """The cells (z, y) of rows where both are known, and their weights."""
+    z, weight = known(z, weight)
+    y, weight = known(y, weight)
+    return (z, y), weight

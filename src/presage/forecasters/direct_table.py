@@ -1,0 +1,60 @@
+"""The direct table: one estimator an instance, learning from outcomes alone."""
+
+from dataclasses import asdict
+from typing import NamedTuple
+
+from presage.forecasters.arrays import namespace
+from presage.forecasters.contract import Forecast, Forecaster, Rows, unmoved
+from presage.forecasters.counts import Counts, Prior, known
+from presage.forecasters.keys import BUCKETS
+from presage.spaces import Array, Instance, Spaces
+
+
+class DirectTable(NamedTuple):
+    """How often each outcome followed each instance."""
+
+    outcomes: Counts
+
+
+def direct_table(
+    spaces: Spaces,
+    alpha: float = 1.0,
+    *,
+    shrinkage: float | None = None,
+    groups: tuple[tuple[int, ...], ...] = (),
+    buckets: int = BUCKETS,
+) -> Forecaster:
+    """A forecaster that counts outcomes for each instance (Algorithm 2 of the paper).
+
+    Args:
+        spaces: the instances, proxies and outcomes.
+        alpha: pseudo-count of every outcome; 1 is Laplace, 1/2 Krichevsky-Trofimov.
+        shrinkage: how many observations the running marginal is worth to an instance; None is the paper's.
+        groups: symbol columns through which instances back off to the whole, coarse to fine.
+        buckets: the most rows a table may have; larger spaces are hashed.
+
+    >>> import numpy as np
+    >>> from presage import Delays, Episode, Spaces, play
+    >>> episode = Episode.fixed([0, 0, 0], [0, 0, 0], [1, 1, 1], Delays(proxy=0, outcome=1))
+    >>> np.exp(-play(direct_table(Spaces(1, 1, 2)), episode, key=0))  # 1/2, 1/2, then 2/3
+    array([0.5      , 0.5      , 0.6666667], dtype=float32)
+    """
+    prior = Prior(alpha, shrinkage, groups, buckets)
+    chain = prior.chain(spaces.features, spaces.outcomes)
+
+    def init(key: Array) -> DirectTable:  # noqa: ARG001
+        return DirectTable(chain.init())
+
+    def predict(state: DirectTable, x: Instance) -> Forecast:
+        probabilities = chain.read(state.outcomes, x)
+        return Forecast(namespace(probabilities).log(probabilities), ())
+
+    def nowcast(state: DirectTable, x: Instance, z: Array) -> Array:  # noqa: ARG001
+        return predict(state, x).log_probabilities
+
+    def learn(state: DirectTable, proxies: Rows, outcomes: Rows) -> DirectTable:  # noqa: ARG001
+        y, weight = known(outcomes.y, outcomes.weight)
+        return DirectTable(chain.add(state.outcomes, outcomes.x, (y,), weight))
+
+    settings = tuple(asdict(prior).items())
+    return Forecaster("direct-table", spaces, settings, None, init, predict, nowcast, learn, unmoved)

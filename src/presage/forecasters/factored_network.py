@@ -1,0 +1,81 @@
+"""The factored network: a tower for h(z|x) trained as proxies come, a logit table for g(y|z) shared by all."""
+
+from dataclasses import asdict
+from functools import partial
+from typing import Any, NamedTuple
+
+import jax
+import jax.numpy as jnp
+
+from presage.forecasters.arrays import log_softmax, log_sum_exp
+from presage.forecasters.contract import Forecast, Forecaster, Rows, unmoved
+from presage.forecasters.counts import known, pairs
+from presage.forecasters.towers import Tower, TowerPlan, Training, cross_entropy, with_floor
+from presage.learning.keys import Key
+from presage.learning.replay import Replay
+from presage.settings import positive
+from presage.spaces import Array, Instance, Spaces
+
+
+class FactoredNetwork(NamedTuple):
+    """A tower x -> z and a table of logits z -> y."""
+
+    proxies: Tower  # h(z|x)
+    outcomes: Array  # [Z, Y]: the logits of g(y|z)
+
+
+def factored_network(
+    spaces: Spaces, *, proxy_rate: float = 1.0, replay: Replay | None = None, **training: Any
+) -> Forecaster:
+    """A forecaster that sums g(y|z) h(z|x) over proxies, h a tower and g bare logits (FF; Figures 3b and 3c).
+
+    Args:
+        spaces: the instances, proxies and outcomes.
+        proxy_rate: the learning rate of g, from proxies to outcomes.
+        replay: windows and cadence; the paper's GitHub settings if left out.
+        training: fields of `Training`: hidden, learning_rate, l2, initial, floor, buckets.
+
+    >>> factored_network(Spaces(10, 3, 2), proxy_rate=0.1).name
+    'factored-network'
+    """
+    how = Training(**training)
+    positive("proxy_rate", proxy_rate)
+    h = TowerPlan(how, spaces.features, spaces.proxies)
+
+    def init(key: Key) -> FactoredNetwork:
+        return init_factors(h, spaces, key)
+
+    def predict(state: FactoredNetwork, x: Instance) -> Forecast:
+        proxies = log_softmax(h.logits(state.proxies, x))  # [Z]
+        outcomes = log_softmax(state.outcomes)  # [Z, Y]
+        return Forecast(with_floor(log_sum_exp(proxies[:, None] + outcomes, axis=0), how.floor), ())
+
+    def nowcast(state: FactoredNetwork, x: Instance, z: Array) -> Array:  # noqa: ARG001
+        return with_floor(log_softmax(state.outcomes[z]), how.floor)
+
+    def rehearse(state: FactoredNetwork, proxies: Rows, outcomes: Rows) -> FactoredNetwork:
+        return rehearse_factors(h, proxy_rate, state, proxies, outcomes)
+
+    settings = (*asdict(how).items(), ("proxy_rate", proxy_rate))
+    return Forecaster(
+        "factored-network", spaces, settings, replay or Replay(), init, predict, nowcast, unmoved, rehearse
+    )
+
+
+def init_factors(h: TowerPlan, spaces: Spaces, key: Key) -> FactoredNetwork:
+    """Starting parameters of h and g."""
+    tower_key, table_key = jax.random.split(key)
+    deviation = h.training.initial / jnp.sqrt(spaces.proxies)
+    table = deviation * jax.random.truncated_normal(table_key, -2.0, 2.0, (spaces.proxies, spaces.outcomes))
+    return FactoredNetwork(h.init(tower_key), table)
+
+
+def rehearse_factors(
+    h: TowerPlan, proxy_rate: float, state: FactoredNetwork, proxies: Rows, outcomes: Rows
+) -> FactoredNetwork:
+    """One step of h on proxies and one of g on outcomes; g has no L2."""
+    z, weight = known(proxies.z, proxies.weight)
+    tower = h.descend(state.proxies, proxies.x, None, partial(cross_entropy, symbols=z, weight=weight), weight)
+    (z, y), weight = pairs(outcomes.z, outcomes.y, outcomes.weight)
+    slope = jax.grad(lambda table: cross_entropy(table[z], y, weight))(state.outcomes)
+    return FactoredNetwork(tower, state.outcomes - proxy_rate * slope)

@@ -1,0 +1,74 @@
+"""The factored table: h(z|x) learnt from proxies, g(y|z) from outcomes and shared by all instances."""
+
+from dataclasses import asdict
+from typing import NamedTuple
+
+from presage.forecasters.arrays import namespace
+from presage.forecasters.contract import Forecast, Forecaster, Rows, unmoved
+from presage.forecasters.counts import Chain, Counts, Prior, known, pairs
+from presage.forecasters.keys import BUCKETS
+from presage.spaces import Array, Instance, Spaces
+
+
+class FactoredTable(NamedTuple):
+    """How often each proxy followed each instance, and each outcome each proxy."""
+
+    proxies: Counts  # h(z|x)
+    outcomes: Counts  # g(y|z), or g_x(y|z) with a residual
+
+
+def factored_table(
+    spaces: Spaces,
+    alpha: float = 1.0,
+    *,
+    shrinkage: float | None = None,
+    groups: tuple[tuple[int, ...], ...] = (),
+    buckets: int = BUCKETS,
+) -> Forecaster:
+    """A forecaster that sums g(y|z) h(z|x) over proxies, both by counting (Algorithm 1 of the paper).
+
+    Args:
+        spaces: the instances, proxies and outcomes.
+        alpha: pseudo-count of every symbol; 1 is Laplace, 1/2 Krichevsky-Trofimov.
+        shrinkage: how many observations the running marginal of proxies is worth to an instance in h; None is
+            the paper's.
+        groups: symbol columns through which h backs off to the whole, coarse to fine.
+        buckets: the most rows a table may have; larger spaces are hashed.
+
+    >>> import numpy as np
+    >>> from presage import Delays, Episode, Spaces, play
+    >>> episode = Episode.fixed([0, 0, 0], [0, 0, 0], [1, 1, 1], Delays(proxy=0, outcome=1))
+    >>> np.exp(-play(factored_table(Spaces(1, 2, 2)), episode, key=0))  # the last is 2/3 * 3/4 + 1/2 * 1/4
+    array([0.5  , 0.5  , 0.625], dtype=float32)
+    """
+    prior = Prior(alpha, shrinkage, groups, buckets)
+    h = prior.chain(spaces.features, spaces.proxies)
+    g = prior.shared(spaces.proxies, spaces.outcomes)
+    return count_factors("factored-table", spaces, tuple(asdict(prior).items()), h, g)
+
+
+def count_factors(
+    name: str, spaces: Spaces, settings: tuple[tuple[str, object], ...], h: Chain, g: Chain
+) -> Forecaster:
+    """The forecaster sum_z g(y|z) h(z|x) of two counting chains; g may depend on x."""
+
+    def init(key: Array) -> FactoredTable:  # noqa: ARG001
+        return FactoredTable(h.init(), g.init())
+
+    def predict(state: FactoredTable, x: Instance) -> Forecast:
+        proxies = h.read(state.proxies, x)  # [Z]
+        outcomes = g.read(state.outcomes, x)  # [Z, Y]
+        probabilities = (proxies[:, None] * outcomes).sum(0)
+        return Forecast(namespace(probabilities).log(probabilities), ())
+
+    def nowcast(state: FactoredTable, x: Instance, z: Array) -> Array:
+        outcomes = g.read(state.outcomes, x)[z]
+        return namespace(outcomes).log(outcomes)
+
+    def learn(state: FactoredTable, proxies: Rows, outcomes: Rows) -> FactoredTable:
+        z, weight = known(proxies.z, proxies.weight)
+        counted = g.add(state.outcomes, proxies.x, *pairs(proxies.z, proxies.y, proxies.weight))
+        counted = g.add(counted, outcomes.x, *pairs(outcomes.z, outcomes.y, outcomes.weight))
+        return FactoredTable(h.add(state.proxies, proxies.x, (z,), weight), counted)
+
+    return Forecaster(name, spaces, settings, None, init, predict, nowcast, learn, unmoved)

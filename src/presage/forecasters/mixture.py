@@ -1,0 +1,193 @@
+"""The mixture: experts weighed online, so that the best of them need not be known beforehand. The safe default."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import asdict, dataclass
+from typing import Any, Literal, NamedTuple
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from presage.errors import SettingError
+from presage.forecasters.arrays import after, log_sum_exp, namespace
+from presage.forecasters.contract import Forecast, Forecaster, Memo, Rows, State
+from presage.forecasters.direct_table import direct_table
+from presage.forecasters.factored_table import factored_table
+from presage.forecasters.residual_table import residual_table
+from presage.forecasters.weights import EarlyWeights, OutcomeWeights, Scores, weights
+from presage.learning.keys import Key
+from presage.settings import between, one_of
+from presage.spaces import Array, Instance, Spaces
+
+RULES: dict[str, EarlyWeights | OutcomeWeights] = {"early": EarlyWeights(), "outcomes": OutcomeWeights()}
+"""The ways to weigh experts, by name."""
+
+
+class Mixture(NamedTuple):
+    """The states of the experts and their scores."""
+
+    experts: tuple[State, ...]
+    scores: Scores
+
+
+class MixtureMemo(NamedTuple):
+    """What each expert predicted, and wants back."""
+
+    log_probabilities: Array  # [K, Y]
+    experts: tuple[Memo, ...]
+
+
+def mixture(
+    spaces: Spaces,
+    experts: Sequence[Forecaster] | None = None,
+    *,
+    weighting: Literal["early", "outcomes"] | EarlyWeights | OutcomeWeights = "early",
+    share: float = 0.01,
+) -> Forecaster:
+    """A forecaster that weighs experts by their recent losses, through proxies before the outcomes come.
+
+    Args:
+        spaces: the instances, proxies and outcomes.
+        experts: the forecasters to mix; direct, factored and residual table if left out. Early weights need a
+            residual one among them: its now-cast stands in for outcomes.
+        weighting: "early", or "outcomes" for Bayes' rule as outcomes arrive (no regret without shifts, slow after
+            one); or either with settings of its own.
+        share: the weight every expert keeps.
+
+    >>> from presage import Delays, Episode, play
+    >>> episode = Episode.fixed([0] * 9, [1] * 9, [1] * 9, Delays(proxy=0, outcome=2))
+    >>> loss = play(mixture(Spaces(1, 2, 2)), episode, key=0)
+    >>> bool(loss[8] < loss[0])
+    True
+    """
+    if experts is None:
+        experts = (direct_table(spaces), factored_table(spaces), residual_table(spaces))
+    rule = RULES[one_of("weighting", weighting, tuple(RULES))] if isinstance(weighting, str) else weighting
+    pool = tuple(experts)
+    _check_pool(spaces, pool)
+    between("share", share, 0.0, 1.0 / len(pool))
+    mixed = _Pool(pool, _judge(pool, rule), rule, share)
+    settings = (
+        ("experts", tuple((expert.name, expert.settings) for expert in pool)),
+        ("weighting", (type(rule).__name__, *asdict(rule).items())),
+        ("share", share),
+    )
+    replay = next((expert.replay for expert in pool if expert.replay), None)
+    return Forecaster(
+        "mixture",
+        spaces,
+        settings,
+        replay,
+        mixed.init,
+        mixed.predict,
+        mixed.nowcast,
+        mixed.learn,
+        mixed.rehearse,
+    )
+
+
+@dataclass(frozen=True)
+class _Pool:
+    """The functions of a mixture of these experts."""
+
+    experts: tuple[Forecaster, ...]
+    judge: int
+    rule: EarlyWeights | OutcomeWeights
+    share: float
+
+    def init(self, key: Key) -> Mixture:
+        states = tuple(expert.init(jax.random.fold_in(key, k)) for k, expert in enumerate(self.experts))
+        zeros = jnp.zeros(len(self.experts))
+        return Mixture(states, Scores(zeros, jnp.zeros(()), zeros, jnp.zeros(())))
+
+    def predict(self, state: Mixture, x: Instance) -> Forecast:
+        forecasts = [expert.predict(own, x) for expert, own in zip(self.experts, state.experts, strict=True)]
+        xp = namespace(state.scores.expected)
+        each = xp.stack([forecast.log_probabilities for forecast in forecasts])  # [K, Y]
+        log_weights = xp.log(weights(state.scores, self.share))
+        log_probabilities = log_sum_exp(log_weights[:, None] + each, axis=0)
+        return Forecast(log_probabilities, MixtureMemo(each, tuple(forecast.memo for forecast in forecasts)))
+
+    def nowcast(self, state: Mixture, x: Instance, z: Array) -> Array:
+        return self.experts[self.judge].nowcast(state.experts[self.judge], x, z)
+
+    def learn(self, state: Mixture, proxies: Rows, outcomes: Rows) -> Mixture:
+        return _fold(self._learn_outcome, _fold(self._learn_proxy, state, proxies), outcomes)
+
+    def rehearse(self, state: Mixture, proxies: Rows, outcomes: Rows) -> Mixture:
+        each = zip(self.experts, state.experts, strict=True)
+        return state._replace(experts=tuple(expert.rehearse(own, proxies, outcomes) for expert, own in each))
+
+    def _learn_proxy(self, state: Mixture, row: Rows) -> Mixture:
+        learnt = self._experts_learn(state, row, _none_of(row))
+        scores = self.rule.proxy(state.scores, self._expected_losses(learnt, row))
+        return learnt._replace(scores=_choose((row.weight > 0) & (row.y < 0), scores, state.scores))
+
+    def _learn_outcome(self, state: Mixture, row: Rows) -> Mixture:
+        y = namespace(row.y).maximum(row.y[0], 0)
+        losses = -row.memo.log_probabilities[0, :, y]  # [K]
+        expected = self._expected_losses(state, row)
+        alone = self.rule.outcome_alone(state.scores, losses)
+        scores = _choose(row.z >= 0, self.rule.outcome(state.scores, losses, expected), alone)
+        learnt = self._experts_learn(state, _none_of(row), row._replace(weight=after(row.weight, expected)))
+        return learnt._replace(scores=_choose(row.weight > 0, scores, state.scores))
+
+    def _experts_learn(self, state: Mixture, proxies: Rows, outcomes: Rows) -> Mixture:
+        return state._replace(
+            experts=tuple(
+                expert.learn(own, _memos_of(k, proxies), _memos_of(k, outcomes))
+                for k, (expert, own) in enumerate(zip(self.experts, state.experts, strict=True))
+            )
+        )
+
+    def _expected_losses(self, state: Mixture, row: Rows) -> Array:  # [K]
+        x, z = Instance(row.x.symbols[0], row.x.dense[0]), namespace(row.z).maximum(row.z[0], 0)
+        likely = namespace(row.z).exp(self.nowcast(state, x, z))  # [Y]
+        return -(row.memo.log_probabilities[0] * likely).sum(-1)
+
+
+def _check_pool(spaces: Spaces, pool: tuple[Forecaster, ...]) -> None:
+    if not pool:
+        raise SettingError("a mixture needs experts", pool, "give at least one forecaster, or leave experts out")
+    others = [expert.name for expert in pool if expert.spaces != spaces]
+    if others:
+        raise SettingError("experts must share the spaces of the mixture", others, "build them with the same Spaces")
+    if len({expert.replay for expert in pool if expert.replay}) > 1:
+        found = [expert.replay for expert in pool if expert.replay]
+        raise SettingError("experts must rehearse together", found, "give them the same replay")
+
+
+def _judge(pool: tuple[Forecaster, ...], rule: EarlyWeights | OutcomeWeights) -> int:
+    """Which expert now-casts: the last residual one."""
+    residual = [k for k, expert in enumerate(pool) if expert.name.startswith("residual")]
+    if not residual and isinstance(rule, EarlyWeights):
+        found = [expert.name for expert in pool]
+        remedy = 'add a residual table or network, or choose weighting="outcomes"'
+        raise SettingError("early weights need a residual expert to now-cast", found, remedy)
+    return residual[-1] if residual else len(pool) - 1
+
+
+def _fold(step: Callable[[Mixture, Rows], Mixture], state: Mixture, rows: Rows) -> Mixture:
+    """The state after `step` with each row in turn, a row at a time."""
+    count = rows.weight.shape[0]
+    if count == 1:
+        return step(state, rows)
+    if isinstance(rows.weight, np.ndarray):
+        for index in range(count):
+            state = step(state, jax.tree.map(lambda part, at=index: part[at : at + 1], rows))
+        return state
+    one_by_one = jax.tree.map(lambda part: part[:, None], rows)
+    return jax.lax.scan(lambda state, row: (step(state, row), None), state, one_by_one)[0]
+
+
+def _choose(condition: Array, then: Scores, otherwise: Scores) -> Scores:
+    xp = namespace(condition)
+    return Scores(*(xp.where(condition[0], *both) for both in zip(then, otherwise, strict=True)))
+
+
+def _memos_of(expert: int, rows: Rows) -> Rows:
+    return rows._replace(memo=rows.memo.experts[expert])
+
+
+def _none_of(rows: Rows) -> Any:
+    return jax.tree.map(lambda part: part[:0], rows)

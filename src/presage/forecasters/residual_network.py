@@ -1,0 +1,93 @@
+"""The residual network: the factored one with a tower that corrects g for the instance, per proxy."""
+
+from dataclasses import asdict
+from typing import Any, NamedTuple
+
+import jax
+import jax.numpy as jnp
+
+from presage.forecasters.arrays import log_softmax, log_sum_exp, namespace
+from presage.forecasters.contract import Forecast, Forecaster, Rows, unmoved
+from presage.forecasters.counts import pairs
+from presage.forecasters.factored_network import FactoredNetwork, init_factors, rehearse_factors
+from presage.forecasters.towers import Tower, TowerPlan, Training, cross_entropy, with_floor
+from presage.learning.keys import Key
+from presage.learning.replay import Replay
+from presage.settings import positive
+from presage.spaces import Array, Instance, Spaces
+
+
+class ResidualNetwork(NamedTuple):
+    """The factored network, and a tower (x, z, logits of g) -> corrections of those logits."""
+
+    factors: FactoredNetwork
+    residual: Tower
+
+
+def residual_network(
+    spaces: Spaces,
+    *,
+    proxy_rate: float = 1.0,
+    clip: float = 10.0,
+    replay: Replay | None = None,
+    **training: Any,
+) -> Forecaster:
+    """A forecaster that sums softmax(l_g(z) + Delta(x, z)) h(z|x) over proxies (RFF; Figures 3b and 3d).
+
+    The paper's (1 + delta) g does not sum to one; a softmax for each z does, for any Delta. The residual tower
+    has a loss of its own at the logged proxy. It starts at zero, so RFF starts as FF. The logits of g enter it
+    twice, as an input and as what it corrects; no gradient flows back to g through either.
+
+    Args:
+        spaces: the instances, proxies and outcomes.
+        proxy_rate: the learning rate of g, from proxies to outcomes.
+        clip: the largest correction of a logit.
+        replay: windows and cadence; the paper's GitHub settings if left out.
+        training: fields of `Training`: hidden, learning_rate, l2, initial, floor, buckets.
+
+    >>> residual_network(Spaces(10, 3, 2), clip=5.0).name
+    'residual-network'
+    """
+    how = Training(**training)
+    positive("proxy_rate", proxy_rate)
+    positive("clip", clip)
+    h = TowerPlan(how, spaces.features, spaces.proxies)
+    residual = TowerPlan(how, spaces.features, spaces.outcomes, extra=spaces.proxies + spaces.outcomes)
+
+    def init(key: Key) -> ResidualNetwork:
+        factors_key, residual_key = jax.random.split(key)
+        return ResidualNetwork(init_factors(h, spaces, factors_key), residual.init(residual_key, zero_last=True))
+
+    def corrected(state: ResidualNetwork, x: Instance, one_hot: Array, table: Array) -> Array:
+        """The log-probabilities of g corrected for x, for rows of one-hot proxies and their logits."""
+        xp = namespace(table)
+        delta = residual.logits(state.residual, x, xp.concatenate([one_hot, table], axis=-1))
+        return log_softmax(table + xp.clip(delta, -clip, clip))
+
+    def predict(state: ResidualNetwork, x: Instance) -> Forecast:
+        table = state.factors.outcomes  # [Z, Y]
+        proxies = log_softmax(h.logits(state.factors.proxies, x))  # [Z]
+        one_hot = namespace(table).eye(spaces.proxies, dtype=table.dtype)
+        outcomes = corrected(state, x, one_hot, table)  # [Z, Y]
+        return Forecast(with_floor(log_sum_exp(proxies[:, None] + outcomes, axis=0), how.floor), ())
+
+    def nowcast(state: ResidualNetwork, x: Instance, z: Array) -> Array:
+        table = state.factors.outcomes
+        one_hot = namespace(table).eye(spaces.proxies, dtype=table.dtype)[z]
+        return with_floor(corrected(state, x, one_hot, table[z]), how.floor)
+
+    def rehearse(state: ResidualNetwork, proxies: Rows, outcomes: Rows) -> ResidualNetwork:
+        factors = rehearse_factors(h, proxy_rate, state.factors, proxies, outcomes)
+        (z, y), weight = pairs(outcomes.z, outcomes.y, outcomes.weight)
+        logits = jax.lax.stop_gradient(state.factors.outcomes)[z]  # [B, Y], before this step, as in the loss of g
+        extra = jnp.concatenate([jax.nn.one_hot(z, spaces.proxies), logits], axis=-1)
+
+        def loss(delta: Array) -> Array:
+            return cross_entropy(logits + jnp.clip(delta, -clip, clip), y, weight)
+
+        return ResidualNetwork(factors, residual.descend(state.residual, outcomes.x, extra, loss, weight))
+
+    settings = (*asdict(how).items(), ("proxy_rate", proxy_rate), ("clip", clip))
+    return Forecaster(
+        "residual-network", spaces, settings, replay or Replay(), init, predict, nowcast, unmoved, rehearse
+    )

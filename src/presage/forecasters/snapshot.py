@@ -1,0 +1,112 @@
+"""A state as bytes: tensors in safetensors, and a JSON manifest that says whose they are. Nothing can run code."""
+
+import hashlib
+import json
+from dataclasses import asdict
+from typing import Any, NamedTuple
+
+import jax
+import numpy as np
+import safetensors
+import safetensors.numpy
+
+from presage.errors import StateFileError
+from presage.forecasters.contract import Forecaster, State
+from presage.spaces import Array
+
+FORMAT = 1
+"""The version of the layout; it moves when an older file could no longer be read."""
+
+
+class Snapshot(NamedTuple):
+    """The two files of a saved state."""
+
+    manifest: bytes  # JSON
+    tensors: bytes  # safetensors
+
+
+def pack(forecaster: Forecaster, state: State) -> Snapshot:
+    """The state of a forecaster as bytes.
+
+    >>> import jax
+    >>> from presage import Spaces, direct_table
+    >>> forecaster = direct_table(Spaces(3, 1, 2))
+    >>> state = forecaster.init(jax.random.key(0))
+    >>> unpack(forecaster, pack(forecaster, state)).outcomes[0].shape
+    (3, 2)
+    """
+    tensors = safetensors.numpy.save({name: np.array(leaf) for name, leaf in _named(state)})
+    manifest = {
+        "format": FORMAT,
+        "forecaster": describe(forecaster),
+        "sha256": hashlib.sha256(tensors).hexdigest(),
+    }
+    return Snapshot(json.dumps(manifest, indent=1, sort_keys=True).encode(), tensors)
+
+
+def unpack(forecaster: Forecaster, snapshot: Snapshot) -> State:
+    """The state in a snapshot of the same forecaster, as NumPy arrays."""
+    manifest = _manifest(snapshot.manifest)
+    if manifest.get("format") != FORMAT:
+        found = manifest.get("format")
+        raise StateFileError(
+            "the state was saved in another format", found, f"read it with a version of format {FORMAT}"
+        )
+    differs = _difference(describe(forecaster), manifest.get("forecaster"))
+    if differs:
+        raise StateFileError(
+            "the state belongs to another forecaster", differs, "load it with the one it was saved from"
+        )
+    if hashlib.sha256(snapshot.tensors).hexdigest() != manifest.get("sha256"):
+        raise StateFileError(
+            "the tensors are damaged", f"{len(snapshot.tensors)} bytes", "use another copy, or learn anew"
+        )
+    try:
+        tensors = safetensors.numpy.load(snapshot.tensors)
+    except safetensors.SafetensorError as error:
+        raise StateFileError("the tensors cannot be read", str(error), "use another copy, or learn anew") from error
+    return _filled(forecaster, tensors)
+
+
+def describe(forecaster: Forecaster) -> dict[str, Any]:
+    """What makes a forecaster the same as another, as JSON values."""
+    described = {
+        "name": forecaster.name,
+        "spaces": asdict(forecaster.spaces),
+        "settings": forecaster.settings,
+        "replay": asdict(forecaster.replay) if forecaster.replay else None,
+    }
+    return dict(json.loads(json.dumps(described)))
+
+
+def _named(state: State) -> list[tuple[str, Array]]:
+    leaves = jax.tree_util.tree_flatten_with_path(state)[0]
+    return [(jax.tree_util.keystr(path, simple=True, separator="."), leaf) for path, leaf in leaves]
+
+
+def _manifest(text: bytes) -> dict[str, Any]:
+    try:
+        manifest = json.loads(text)
+    except ValueError as error:
+        raise StateFileError("the manifest is not JSON", text[:40], "use another copy, or learn anew") from error
+    if not isinstance(manifest, dict):
+        raise StateFileError("the manifest is not a JSON object", manifest, "use another copy, or learn anew")
+    return manifest
+
+
+def _difference(ours: Any, theirs: Any, path: str = "") -> str:
+    """The first place where two descriptions differ, with both values."""
+    if isinstance(ours, dict) and isinstance(theirs, dict) and ours.keys() == theirs.keys():
+        places = [_difference(ours[name], theirs[name], f"{path}.{name}".lstrip(".")) for name in sorted(ours)]
+        return next((place for place in places if place), "")
+    return "" if ours == theirs else f"{path or 'forecaster'} {theirs} where {ours} is expected"
+
+
+def _filled(forecaster: Forecaster, tensors: dict[str, Array]) -> State:
+    shapes = jax.eval_shape(forecaster.init, jax.random.key(0))
+    expected = {name: (leaf.shape, leaf.dtype) for name, leaf in _named(shapes)}
+    found = {name: (leaf.shape, leaf.dtype) for name, leaf in tensors.items()}
+    if found != expected:
+        odd = min(set(expected.items()) ^ set(found.items()), key=str)
+        raise StateFileError("the tensors do not fit the forecaster", odd, "use another copy, or learn anew")
+    return jax.tree.unflatten(jax.tree.structure(shapes), [tensors[name] for name in expected])

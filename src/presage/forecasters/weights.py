@@ -1,0 +1,86 @@
+"""How a mixture weighs its experts: by outcomes alone, or by proxies before the outcomes come.
+
+With p_k the prediction of expert k at the time, and e_k = -sum_y q(y|x,z) ln p_k(y) its expected loss under a
+now-cast q once the proxy is known, early weights are
+
+    proxy seen:     S_k <- gamma S_k + e_k,   M <- gamma M + 1
+    outcome seen:   B_k <- lambda B_k + (-ln p_k(y) - e_k),   n <- lambda n + 1        (e_k under q as it is by then)
+    prediction:     w = softmax(-(S + M B / n))
+
+Recent proxies decide, and B / n takes out the lean of e_k towards g where the proxy does not tell all. Nothing is
+kept for a row but the experts' predictions. A row whose outcome comes without its proxy enters S as it is.
+"""
+
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from presage.forecasters.arrays import log_softmax, namespace
+from presage.settings import positive
+from presage.spaces import Array
+
+
+class Scores(NamedTuple):
+    """What the weights of K experts are computed from."""
+
+    expected: Array  # [K]: S, discounted losses, expected or true
+    mass: Array  # []: M, how many of those are expected
+    lean: Array  # [K]: B, by how much expected losses fell short of true ones
+    matured: Array  # []: n, over how many rows
+
+
+@dataclass(frozen=True)
+class EarlyWeights:
+    """Weights by expected losses of the last `rows` rows or so, their lean averaged over some `lean_rows`."""
+
+    rows: float = 100.0
+    lean_rows: float = 200.0
+
+    def __post_init__(self) -> None:
+        for name in ("rows", "lean_rows"):
+            positive(name, getattr(self, name) - 1)
+
+    def proxy(self, scores: Scores, expected: Array) -> Scores:
+        """The scores once a proxy is seen before its outcome."""
+        gamma = 1 - 1 / self.rows
+        return scores._replace(expected=gamma * scores.expected + _centred(expected), mass=gamma * scores.mass + 1)
+
+    def outcome(self, scores: Scores, losses: Array, expected: Array) -> Scores:
+        """The scores once the outcome of a row is seen whose proxy was."""
+        decay = 1 - 1 / self.lean_rows
+        lean = decay * scores.lean + _centred(losses - expected)
+        return scores._replace(lean=lean, matured=decay * scores.matured + 1)
+
+    def outcome_alone(self, scores: Scores, losses: Array) -> Scores:
+        """The scores once an outcome is seen without its proxy."""
+        gamma = 1 - 1 / self.rows
+        return scores._replace(expected=gamma * scores.expected + _centred(losses), mass=gamma * scores.mass)
+
+
+@dataclass(frozen=True)
+class OutcomeWeights:
+    """Bayes' rule: each outcome multiplies the weight of an expert by the probability it had given to it."""
+
+    def proxy(self, scores: Scores, expected: Array) -> Scores:  # noqa: ARG002
+        """The scores as they were."""
+        return scores
+
+    def outcome(self, scores: Scores, losses: Array, expected: Array) -> Scores:  # noqa: ARG002
+        """The scores once an outcome is seen."""
+        return self.outcome_alone(scores, losses)
+
+    def outcome_alone(self, scores: Scores, losses: Array) -> Scores:
+        """The scores once an outcome is seen."""
+        return scores._replace(expected=_centred(scores.expected + losses))
+
+
+def weights(scores: Scores, share: float) -> Array:  # [K]
+    """The weight of each expert, at least `share`."""
+    xp = namespace(scores.expected)
+    corrected = scores.expected + scores.mass * scores.lean / xp.maximum(scores.matured, 1)
+    best = xp.exp(log_softmax(-corrected))
+    return (1 - share * len(best)) * best + share
+
+
+def _centred(losses: Array) -> Array:
+    """Losses relative to their mean: only differences move weights, and small numbers keep their digits."""
+    return losses - losses.mean()

@@ -1,0 +1,1 @@
+"""Generators with a known truth: whom forecasters are asked about, and what really follows."""
