@@ -39,7 +39,9 @@ QUICK = Replay(proxy_window=60, outcome_window=40, start=16, every=4, steps=2, b
 
 def network_mixture(spaces: Spaces) -> Forecaster:
     """Networks and a table in one pool."""
-    networks = [make(spaces, replay=QUICK, hidden=(8, 6)) for make in (direct_network, factored_network, residual_network)]
+    networks = [
+        make(spaces, replay=QUICK, hidden=(8, 6)) for make in (direct_network, factored_network, residual_network)
+    ]
     return mixture(spaces, [*networks, residual_table(spaces)])
 
 

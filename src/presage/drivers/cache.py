@@ -1,10 +1,14 @@
 """The compile cache: a program compiled once is not compiled again, even by another process."""
 
 import os
+from collections.abc import Callable
 from functools import cache
 from pathlib import Path
+from typing import Any
 
 import jax
+
+configure: Callable[[str, Any], None] = jax.config.update
 
 
 @cache
@@ -14,7 +18,7 @@ def use_compile_cache() -> Path | None:
     JAX's own setting (JAX_COMPILATION_CACHE_DIR) is left alone if there is one; otherwise the folder is
     `presage/xla` in the user's cache folder.
     """
-    chosen = jax.config.jax_compilation_cache_dir
+    chosen = jax.config.values["jax_compilation_cache_dir"]
     if chosen:
         return Path(chosen)
     home = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
@@ -23,5 +27,6 @@ def use_compile_cache() -> Path | None:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError:
         return None
-    jax.config.update("jax_compilation_cache_dir", str(folder))
+    configure("jax_compilation_cache_dir", str(folder))
+    configure("jax_persistent_cache_min_compile_time_secs", 0.2)
     return folder

@@ -2,8 +2,10 @@
 
 from typing import NamedTuple
 
+import jax
 import numpy as np
 
+from presage.learning.replay import Replay
 from presage.spaces import EMPTY, Array, Instance, Spaces
 from presage.timeline.arrivals import Arrivals, arrivals
 from presage.timeline.episode import NEVER, Episode
@@ -28,11 +30,15 @@ class Dealt(NamedTuple):
     outcomes: Arrivals
 
 
-class Blocks(NamedTuple):
-    """Feedback cut into learning steps: the same cuts for all trials, so that the loop over them stays unbatched."""
+class Timetable(NamedTuple):
+    """What is done before each round; the same for all trials, so that loops and branches over it stay unbatched.
 
-    proxies: Array  # int32 [T + 1]: steps before each round
+    Under vmap a branch with a batched predicate computes both its sides, at every round.
+    """
+
+    proxies: Array  # int32 [T + 1]: how many blocks of proxies are learnt
     outcomes: Array  # int32 [T + 1]
+    rehearse: Array  # bool [T + 1]: whether training steps are taken
 
 
 class Layout(NamedTuple):
@@ -42,7 +48,7 @@ class Layout(NamedTuple):
     once: bool  # whether one step holds all that ever arrives at the end of a round
 
 
-def deal(spaces: Spaces, episode: Episode) -> tuple[Dealt, Blocks, Layout]:
+def deal(spaces: Spaces, replay: Replay | None, episode: Episode) -> tuple[Dealt, Timetable, Layout]:
     """The episode checked against `spaces` and laid out; raises before anything is computed."""
     x, z, y = episode.encode(spaces)
     x = Instance(*(np.concatenate([part, part[..., -1:, :]], axis=-2) for part in x))
@@ -58,7 +64,7 @@ def deal(spaces: Spaces, episode: Episode) -> tuple[Dealt, Blocks, Layout]:
         proxies=proxies,
         outcomes=outcomes,
     )
-    return dealt, *_blocks(proxies, outcomes)
+    return dealt, *_timetable(replay, proxies, outcomes)
 
 
 def trial_axes(dealt: Dealt) -> Dealt:
@@ -66,6 +72,15 @@ def trial_axes(dealt: Dealt) -> Dealt:
     seen = 0 if dealt.proxy_seen.ndim == 2 else None
     order = [Arrivals(*([0 if part.rows.ndim == 2 else None] * 2)) for part in (dealt.proxies, dealt.outcomes)]
     return Dealt(Instance(0, 0), 0, 0, 0, 0, seen, *order)
+
+
+def take_trials(dealt: Dealt, trials: Array) -> Dealt:
+    """Some of the trials; what all trials share stays shared."""
+
+    def take(axis: int | None, part: Array) -> Array:
+        return part if axis is None else part[trials]
+
+    return Dealt(*jax.tree.map(take, trial_axes(dealt), dealt, is_leaf=lambda axis: axis is None))
 
 
 def _as_rounds(seen: Array) -> Array:
@@ -79,9 +94,14 @@ def _arrivals(seen: Array) -> Arrivals:
     return Arrivals(np.stack([a.rows for a in each]), np.stack([a.known for a in each]))
 
 
-def _blocks(proxies: Arrivals, outcomes: Arrivals) -> tuple[Blocks, Layout]:
+def _timetable(replay: Replay | None, proxies: Arrivals, outcomes: Arrivals) -> tuple[Timetable, Layout]:
+    known = [part.known.max(axis=0) if part.known.ndim == 2 else part.known for part in (proxies, outcomes)]
     fresh = [np.diff(part.known, axis=-1, prepend=0) for part in (proxies, outcomes)]
     fresh = [part.max(axis=0) if part.ndim == 2 else part for part in fresh]
     most = int(max(part.max() for part in fresh))
     rows = min(BLOCK, max(1, most))
-    return Blocks(*(np.ceil(part / rows).astype(np.int32) for part in fresh)), Layout(rows, once=most <= rows)
+    proxy_blocks, outcome_blocks = (np.ceil(part / rows).astype(np.int32) for part in fresh)
+    rehearse = np.zeros(len(known[0]), bool)
+    if replay:  # steps before either window has started would move nothing
+        rehearse = replay.due(np.arange(len(rehearse))) & (np.maximum(*known) >= replay.start)
+    return Timetable(proxy_blocks, outcome_blocks, rehearse), Layout(rows, once=most <= rows)
