@@ -13,6 +13,7 @@ from presage.forecasters.residual_network import residual_network
 from presage.forecasters.residual_table import residual_table
 from presage.learning.replay import Replay
 from presage.spaces import Features, Instance, SetOf, Spaces
+from presage.store.states import load_state, save_state
 from presage.timeline.delays import Delays
 from presage.timeline.episode import Episode
 
@@ -31,9 +32,11 @@ __all__ = [
     "direct_table",
     "factored_network",
     "factored_table",
+    "load_state",
     "mixture",
     "play",
     "play_trials",
     "residual_network",
     "residual_table",
+    "save_state",
 ]

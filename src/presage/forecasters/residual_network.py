@@ -1,6 +1,7 @@
 """The residual network: the factored one with a tower that corrects g for the instance, per proxy."""
 
 from dataclasses import asdict
+from functools import partial
 from typing import Any, NamedTuple
 
 import jax
@@ -79,15 +80,22 @@ def residual_network(
     def rehearse(state: ResidualNetwork, proxies: Rows, outcomes: Rows) -> ResidualNetwork:
         factors = rehearse_factors(h, proxy_rate, state.factors, proxies, outcomes)
         (z, y), weight = pairs(outcomes.z, outcomes.y, outcomes.weight)
-        logits = jax.lax.stop_gradient(state.factors.outcomes)[z]  # [B, Y], before this step, as in the loss of g
-        extra = jnp.concatenate([jax.nn.one_hot(z, spaces.proxies), logits], axis=-1)
-
-        def loss(delta: Array) -> Array:
-            return cross_entropy(logits + jnp.clip(delta, -clip, clip), y, weight)
-
+        table = state.factors.outcomes  # as it was before this step, as in the loss of g
+        loss = partial(residual_loss, table=table, clip=clip, z=z, y=y, weight=weight)
+        extra = residual_inputs(table, z)
         return ResidualNetwork(factors, residual.descend(state.residual, outcomes.x, extra, loss, weight))
 
     settings = (*asdict(how).items(), ("proxy_rate", proxy_rate), ("clip", clip))
     return Forecaster(
         "residual-network", spaces, settings, replay or Replay(), init, predict, nowcast, unmoved, rehearse
     )
+
+
+def residual_inputs(table: Array, z: Array) -> Array:  # [B, Z + Y]
+    """What the residual tower is told besides the instance: the proxy, and the logits of g, detached."""
+    return jnp.concatenate([jax.nn.one_hot(z, len(table)), jax.lax.stop_gradient(table)[z]], axis=-1)
+
+
+def residual_loss(delta: Array, *, table: Array, clip: float, z: Array, y: Array, weight: Array) -> Array:
+    """The loss of the residual tower: of the logits of g, detached, once corrected by delta."""
+    return cross_entropy(jax.lax.stop_gradient(table)[z] + jnp.clip(delta, -clip, clip), y, weight)

@@ -2,6 +2,7 @@
 
 import hashlib
 import json
+import re
 from dataclasses import asdict
 from typing import Any, NamedTuple
 
@@ -57,7 +58,7 @@ def unpack(forecaster: Forecaster, snapshot: Snapshot) -> State:
         raise StateFileError(
             "the state belongs to another forecaster", differs, "load it with the one it was saved from"
         )
-    if hashlib.sha256(snapshot.tensors).hexdigest() != manifest.get("sha256"):
+    if hashlib.sha256(snapshot.tensors).hexdigest() != hash_in(snapshot.manifest):
         raise StateFileError(
             "the tensors are damaged", f"{len(snapshot.tensors)} bytes", "use another copy, or learn anew"
         )
@@ -77,6 +78,14 @@ def describe(forecaster: Forecaster) -> dict[str, Any]:
         "replay": asdict(forecaster.replay) if forecaster.replay else None,
     }
     return dict(json.loads(json.dumps(described)))
+
+
+def hash_in(manifest: bytes) -> str:
+    """The hash of the tensors a manifest belongs to, as 64 hexadecimal digits."""
+    found = _manifest(manifest).get("sha256")
+    if not isinstance(found, str) or not re.fullmatch(r"[0-9a-f]{64}", found):
+        raise StateFileError("the manifest names no tensors", found, "use another copy, or learn anew")
+    return found
 
 
 def _named(state: State) -> list[tuple[str, Array]]:

@@ -1,0 +1,59 @@
+"""States of forecasters on disk: a folder with a manifest and the tensors it names by their hash."""
+
+import hashlib
+import os
+from pathlib import Path
+
+from presage.errors import StateFileError
+from presage.forecasters.contract import Forecaster, State
+from presage.forecasters.snapshot import Snapshot, hash_in, pack, unpack
+
+MANIFEST = "manifest.json"
+
+
+def save_state(folder: str | Path, forecaster: Forecaster, state: State) -> Path:
+    """The folder that now holds the state; what was in it before is replaced whole or, on any failure, not at all."""
+    folder = Path(folder)
+    folder.mkdir(parents=True, exist_ok=True)
+    manifest, tensors = pack(forecaster, state)
+    kept = folder / _tensors_name(tensors)
+    _write(kept, tensors)
+    _write(folder / MANIFEST, manifest)  # from here on the new state counts
+    for other in folder.glob("*.safetensors"):
+        if other != kept:
+            other.unlink()
+    return folder
+
+
+def load_state(folder: str | Path, forecaster: Forecaster) -> State:
+    """The state saved in a folder by the same forecaster, as NumPy arrays."""
+    folder = Path(folder)
+    try:
+        manifest = (folder / MANIFEST).read_bytes()
+    except OSError as error:
+        raise StateFileError("there is no saved state", str(folder), f"give a folder with a {MANIFEST}") from error
+    named = hash_in(manifest)
+    try:
+        tensors = (folder / f"{named[:16]}.safetensors").read_bytes()
+    except OSError as error:
+        raise StateFileError("the tensors are missing", named[:16], "use another copy, or learn anew") from error
+    return unpack(forecaster, Snapshot(manifest, tensors))
+
+
+def _tensors_name(tensors: bytes) -> str:
+    return f"{hashlib.sha256(tensors).hexdigest()[:16]}.safetensors"
+
+
+def _write(path: Path, data: bytes) -> None:
+    """Write a file so that after a crash it is there whole or not at all."""
+    unfinished = path.with_suffix(".unfinished")
+    with unfinished.open("wb") as file:
+        file.write(data)
+        file.flush()
+        os.fsync(file.fileno())
+    unfinished.replace(path)
+    directory = os.open(path.parent, os.O_RDONLY)
+    try:
+        os.fsync(directory)
+    finally:
+        os.close(directory)
