@@ -30,7 +30,7 @@ SINGLES = (direct_table, factored_table, residual_table)
 
 def test_early_weights_follow_their_formulas() -> None:
     """A plain loop over the experts' own predictions, kept apart from the mixture's code."""
-    dealt, gamma, decay = episode("fixed", rounds=120), 0.99, 0.995
+    dealt, gamma = episode("fixed", rounds=120), 0.99
     said = [np.exp(play_live(make(PLAIN), dealt, 0, "numpy")[0]) for make in SINGLES]  # K x [T, Y]
     each = np.stack(said, axis=1)  # [T, K, Y]
     n_xzy = np.zeros((7, 3, 2))
@@ -52,8 +52,8 @@ def test_early_weights_follow_their_formulas() -> None:
             mass = gamma * mass + 1
         if (row := t - 40) >= 0:
             expected = -np.log(each[row]) @ now_cast(row)
-            lean = decay * lean - np.log(each[row, :, dealt.y[row]]) - expected
-            matured = decay * matured + 1
+            lean = gamma * lean - np.log(each[row, :, dealt.y[row]]) - expected
+            matured = gamma * matured + 1
             n_xzy[dealt.x[row], dealt.z[row], dealt.y[row]] += 1
     assert np.abs(play(mixture(PLAIN), dealt, 0) - losses).max() < 2e-6
 

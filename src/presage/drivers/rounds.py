@@ -12,7 +12,7 @@ import jax
 import jax.numpy as jnp
 
 from presage.drivers.schedule import Dealt, Layout, Timetable
-from presage.forecasters.contract import Forecaster, Memo, Rows, State
+from presage.forecasters.contract import Forecast, Forecaster, Memo, Rows, State
 from presage.learning.keys import Key, Purpose, key_for
 from presage.learning.replay import Replay, draw_positions
 from presage.spaces import EMPTY, Array
@@ -26,6 +26,7 @@ class Played(NamedTuple):
     """What a forecaster said in each round, and what it had learnt after the last."""
 
     log_probabilities: Array  # [T, Y], with a trial axis in front for trials
+    memos: Memo  # [T, ...]: of a mixture, what each expert said
     state: State
 
 
@@ -33,7 +34,7 @@ class Carry(NamedTuple):
     """What goes from round to round."""
 
     state: State
-    memos: Memo  # [T + 1]: the memo of each round's prediction
+    memos: Memo  # [open]: the memo of each open row, at the row's number modulo `open`
     last: Memo  # the memo of the round just predicted, put away before any memo is read
 
 
@@ -43,21 +44,23 @@ def play_rounds(forecaster: Forecaster, layout: Layout, timetable: Timetable, de
     state = forecaster.init(key_for(root, Purpose.PARAMETERS))
     memo = jax.eval_shape(lambda: forecaster.predict(state, _at(dealt.x, 0)).memo)
     last = jax.tree.map(lambda part: jnp.zeros(part.shape, part.dtype), memo)
-    memos = jax.tree.map(lambda part: jnp.zeros((rounds + 1, *part.shape), part.dtype), memo)
+    memos = jax.tree.map(lambda part: jnp.zeros((layout.open, *part.shape), part.dtype), memo)
 
-    def play_round(carry: Carry, now: tuple[Array, Timetable]) -> tuple[Carry, Array]:
+    def play_round(carry: Carry, now: tuple[Array, Timetable]) -> tuple[Carry, Forecast]:
         t, todo = now
-        memos = jax.tree.map(lambda kept, new: kept.at[jnp.maximum(t - 1, 0)].set(new), carry.memos, carry.last)
+        place = (t - 1) % layout.open
+        memos = jax.tree.map(lambda kept, new: kept.at[place].set(new), carry.memos, carry.last)
         state = _learn(forecaster, layout, Revealed(dealt, memos, t), todo, carry.state)
         if forecaster.replay:
             drawing = Drawing(dealt, forecaster.replay, root, t)
             due = partial(_rehearse, forecaster, drawing)
             state = jax.lax.cond(todo.rehearse, due, lambda state: state, state)
         forecast = forecaster.predict(state, _at(dealt.x, t))
-        return Carry(state, memos, forecast.memo), forecast.log_probabilities
+        return Carry(state, memos, forecast.memo), forecast
 
-    carry, log_probabilities = jax.lax.scan(play_round, Carry(state, memos, last), (jnp.arange(rounds + 1), timetable))
-    return Played(log_probabilities[:-1], carry.state)
+    carry, forecasts = jax.lax.scan(play_round, Carry(state, memos, last), (jnp.arange(rounds + 1), timetable))
+    log_probabilities, said = jax.tree.map(lambda part: part[:-1], tuple(forecasts))
+    return Played(log_probabilities, said, carry.state)
 
 
 class Revealed(NamedTuple):
@@ -83,7 +86,8 @@ class Revealed(NamedTuple):
         return _rows_at(order, positions), (positions < stop).astype(jnp.int32)
 
     def _rows(self, rows: Array, z: Array, y: Array, weight: Array) -> Rows:
-        return Rows(_at(self.dealt.x, rows), z, y, _at(self.memos, rows), weight)
+        memos = jax.tree.map(lambda part: _at(part, rows % len(part)), self.memos)
+        return Rows(_at(self.dealt.x, rows), z, y, memos, weight)
 
 
 def _learn(forecaster: Forecaster, layout: Layout, revealed: Revealed, todo: Timetable, state: State) -> State:

@@ -42,10 +42,11 @@ class Timetable(NamedTuple):
 
 
 class Layout(NamedTuple):
-    """The shape of a learning step."""
+    """The fixed shapes of a program."""
 
-    rows: int  # in a step
+    rows: int  # learnt in one step
     once: bool  # whether one step holds all that ever arrives at the end of a round
+    open: int  # the most rounds a row stays open: memos are kept for so many rows
 
 
 def deal(spaces: Spaces, replay: Replay | None, episode: Episode) -> tuple[Dealt, Timetable, Layout]:
@@ -64,7 +65,8 @@ def deal(spaces: Spaces, replay: Replay | None, episode: Episode) -> tuple[Dealt
         proxies=proxies,
         outcomes=outcomes,
     )
-    return dealt, *_timetable(replay, proxies, outcomes)
+    timetable, rows, once = _timetable(replay, proxies, outcomes)
+    return dealt, timetable, Layout(rows, once, _longest_open(proxy_seen, outcome_seen))
 
 
 def trial_axes(dealt: Dealt) -> Dealt:
@@ -94,7 +96,7 @@ def _arrivals(seen: Array) -> Arrivals:
     return Arrivals(np.stack([a.rows for a in each]), np.stack([a.known for a in each]))
 
 
-def _timetable(replay: Replay | None, proxies: Arrivals, outcomes: Arrivals) -> tuple[Timetable, Layout]:
+def _timetable(replay: Replay | None, proxies: Arrivals, outcomes: Arrivals) -> tuple[Timetable, int, bool]:
     known = [part.known.max(axis=0) if part.known.ndim == 2 else part.known for part in (proxies, outcomes)]
     fresh = [np.diff(part.known, axis=-1, prepend=0) for part in (proxies, outcomes)]
     fresh = [part.max(axis=0) if part.ndim == 2 else part for part in fresh]
@@ -104,4 +106,11 @@ def _timetable(replay: Replay | None, proxies: Arrivals, outcomes: Arrivals) -> 
     rehearse = np.zeros(len(known[0]), bool)
     if replay:  # steps before either window has started would move nothing
         rehearse = replay.due(np.arange(len(rehearse))) & (np.maximum(*known) >= replay.start)
-    return Timetable(proxy_blocks, outcome_blocks, rehearse), Layout(rows, once=most <= rows)
+    return Timetable(proxy_blocks, outcome_blocks, rehearse), rows, most <= rows
+
+
+def _longest_open(*seen: Array) -> int:
+    """The most rounds from a prediction to feedback that is seen before the last round is over, both included."""
+    rounds = np.arange(seen[0].shape[-1])
+    waits = [np.where(part < len(rounds), part - rounds, 0) for part in seen]
+    return int(max(part.max() for part in waits)) + 1

@@ -4,7 +4,7 @@ With p_k the prediction of expert k at the time, and e_k = -sum_y q(y|x,z) ln p_
 now-cast q once the proxy is known, early weights are
 
     proxy seen:     S_k <- gamma S_k + e_k,   M <- gamma M + 1
-    outcome seen:   B_k <- lambda B_k + (-ln p_k(y) - e_k),   n <- lambda n + 1        (e_k under q as it is by then)
+    outcome seen:   B_k <- gamma B_k + (-ln p_k(y) - e_k),   n <- gamma n + 1          (e_k under q as it is by then)
     prediction:     w = softmax(-(S + M B / n))
 
 Recent proxies decide, and B / n takes out the lean of e_k towards g where the proxy does not tell all. Nothing is
@@ -14,6 +14,7 @@ kept for a row but the experts' predictions. A row whose outcome comes without i
 from dataclasses import dataclass
 from typing import NamedTuple
 
+from presage.errors import SettingError
 from presage.forecasters.arrays import log_softmax, namespace
 from presage.settings import positive
 from presage.spaces import Array
@@ -30,30 +31,33 @@ class Scores(NamedTuple):
 
 @dataclass(frozen=True)
 class EarlyWeights:
-    """Weights by expected losses of the last `rows` rows or so, their lean averaged over some `lean_rows`."""
+    """Weights by the expected losses, and their lean, of the last `rows` rows or so; gamma = 1 - 1 / rows."""
 
     rows: float = 100.0
-    lean_rows: float = 200.0
 
     def __post_init__(self) -> None:
-        for name in ("rows", "lean_rows"):
-            positive(name, getattr(self, name) - 1)
+        if positive("rows", self.rows) <= 1:
+            raise SettingError("rows must be above 1", self.rows, "give rows=100, say")
+
+    @property
+    def gamma(self) -> float:
+        """What the weight of a row is multiplied by with each row after it."""
+        return 1 - 1 / self.rows
 
     def proxy(self, scores: Scores, expected: Array) -> Scores:
         """The scores once a proxy is seen before its outcome."""
-        gamma = 1 - 1 / self.rows
-        return scores._replace(expected=gamma * scores.expected + _centred(expected), mass=gamma * scores.mass + 1)
+        total = self.gamma * scores.expected + _centred(expected)
+        return scores._replace(expected=total, mass=self.gamma * scores.mass + 1)
 
     def outcome(self, scores: Scores, losses: Array, expected: Array) -> Scores:
         """The scores once the outcome of a row is seen whose proxy was."""
-        decay = 1 - 1 / self.lean_rows
-        lean = decay * scores.lean + _centred(losses - expected)
-        return scores._replace(lean=lean, matured=decay * scores.matured + 1)
+        lean = self.gamma * scores.lean + _centred(losses - expected)
+        return scores._replace(lean=lean, matured=self.gamma * scores.matured + 1)
 
     def outcome_alone(self, scores: Scores, losses: Array) -> Scores:
         """The scores once an outcome is seen without its proxy."""
-        gamma = 1 - 1 / self.rows
-        return scores._replace(expected=gamma * scores.expected + _centred(losses), mass=gamma * scores.mass)
+        total = self.gamma * scores.expected + _centred(losses)
+        return scores._replace(expected=total, mass=self.gamma * scores.mass)
 
 
 @dataclass(frozen=True)

@@ -52,26 +52,28 @@ class FactoredWorld:
         (2, 50)
         """
         draw = np.random.default_rng(seed)
-        steps = range(whole("trials", trials))
-        x = np.stack([interleaved(rounds, delays.outcome, self.instances, mix, draw) for _ in steps])
-        h = self._kernel((trials, self.instances, self.proxies), draw)
-        g = self._kernel((trials, self.proxies, self.outcomes), draw)
-        straight = self._kernel((trials, self.instances, self.outcomes), draw)
+        shape = (whole("trials", trials), rounds)
+        x = interleaved(shape, delays.outcome, self.instances, mix, draw)
+        favourite_proxy = draw.integers(0, self.proxies, (trials, self.instances), np.int32)
+        favourite_outcome = draw.integers(0, self.outcomes, (trials, self.proxies), np.int32)
+        own_outcome = draw.integers(0, self.outcomes, (trials, self.instances), np.int32)
         each = np.arange(trials)[:, None]
-        z = _sample(h[each, x], draw)
-        through = _sample(g[each, z], draw)
-        y = np.where(draw.random(x.shape) < self.bypass, _sample(straight[each, x], draw), through)
-        shown = np.where(draw.random(x.shape) < self.useful, z, draw.integers(0, self.proxies, x.shape))
-        truth = (1 - self.bypass) * h @ g + self.bypass * straight  # [R, X, Y]
-        return Trials(Episode.fixed(x, shown, y, delays), -np.log(truth[each, x, y]))
+        z = self._noisy(favourite_proxy[each, x], self.proxies, draw)
+        wanted = _either(self.bypass, own_outcome[each, x], favourite_outcome[each, z], draw)
+        y = self._noisy(wanted, self.outcomes, draw)
+        shown = _either(self.useful, z, draw.integers(0, self.proxies, shape, np.int32), draw)
+        h, g = self._kernel(favourite_proxy, self.proxies), self._kernel(favourite_outcome, self.outcomes)
+        truth = (1 - self.bypass) * h @ g + self.bypass * self._kernel(own_outcome, self.outcomes)  # [R, X, Y]
+        return Trials(Episode.fixed(x, shown, y, delays), -np.log(truth)[each, x, y])
 
-    def _kernel(self, shape: tuple[int, int, int], draw: np.random.Generator) -> Array:
-        symbols = draw.integers(0, shape[-1], shape[:-1])
-        return (1 - self.noise) * np.eye(shape[-1])[symbols] + self.noise / shape[-1]
+    def _noisy(self, favourite: Array, symbols: int, draw: np.random.Generator) -> Array:
+        """A draw from the kernel: the favourite, or with probability `noise` any symbol."""
+        return _either(self.noise, draw.integers(0, symbols, favourite.shape, np.int32), favourite, draw)
+
+    def _kernel(self, favourite: Array, symbols: int) -> Array:
+        return (1 - self.noise) * np.eye(symbols)[favourite] + self.noise / symbols
 
 
-def _sample(probabilities: Array, draw: np.random.Generator) -> Array:
-    """A symbol from each distribution along the last axis."""
-    cumulative = probabilities.cumsum(-1)
-    uniform = draw.random(probabilities.shape[:-1]) * cumulative[..., -1]
-    return (cumulative > uniform[..., None]).argmax(-1)
+def _either(share: float, one: Array, other: Array, draw: np.random.Generator) -> Array:
+    """`one` with probability `share`, otherwise `other`."""
+    return np.where(draw.random(one.shape, np.float32) < share, one, other)
