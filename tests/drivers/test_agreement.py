@@ -5,7 +5,8 @@ import numpy as np
 import pytest
 
 from presage import Episode, play, play_trials
-from presage.drivers.compiled import log_loss, run, run_trials, trial_key
+from presage.drivers.compiled import run, run_trials, trial_key
+from presage.metrics.loss import log_loss
 from presage.spaces import Array
 from tests.problems import FORECASTERS, KINDS, MIXED, PLAIN, TABLES, episode, play_live
 

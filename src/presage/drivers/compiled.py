@@ -1,22 +1,34 @@
 """Whole episodes inside one XLA program, trials side by side on all cores or a GPU."""
 
-import os
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
 from functools import partial
-from typing import Any
+from typing import Any, NamedTuple
 
 import jax
+import jax.numpy as jnp
 import numpy as np
 
 from presage.drivers.cache import use_compile_cache
-from presage.drivers.rounds import Played, play_rounds
-from presage.drivers.schedule import Dealt, Layout, Timetable, deal, take_trials, trial_axes
+from presage.drivers.chunks import in_chunks
+from presage.drivers.rounds import Played, Program, play_rounds
+from presage.drivers.schedule import Dealt, Timetable, deal, take_trials, trial_axes
 from presage.errors import ShapeError
 from presage.forecasters.contract import Forecaster
+from presage.forecasters.mixture import MixtureMemo
 from presage.learning.keys import Key, Purpose, key_for, root_key
-from presage.spaces import EMPTY, Array
+from presage.metrics.loss import log_loss
+from presage.spaces import Array
 from presage.timeline.episode import Episode
+
+Progress = Callable[[int], None]
+"""Is told how many more trials are done."""
+
+
+class Losses(NamedTuple):
+    """The losses of a forecaster, and of the experts it mixes."""
+
+    own: Array  # [R, T]
+    experts: Array | None  # [R, K, T]; None unless it is a mixture
 
 
 def play(forecaster: Forecaster, episode: Episode, key: Any) -> Array:
@@ -27,15 +39,21 @@ def play(forecaster: Forecaster, episode: Episode, key: Any) -> Array:
     >>> play(factored_table(Spaces(1, 2, 2)), episode, key=0).shape
     (3,)
     """
-    return log_loss(run(forecaster, episode, key).log_probabilities, episode.y)
+    return log_loss(np.asarray(run(forecaster, episode, key).log_probabilities), episode.y)
 
 
-def play_trials(forecaster: Forecaster, episodes: Episode, key: Any) -> Array:
+def play_trials(forecaster: Forecaster, episodes: Episode, key: Any, progress: Progress | None = None) -> Array:
     """The log losses of each trial and round, [R, T]; trial r is `play` with the r-th trial key.
 
     `episodes` holds the trials along its leading axis (`Episode.stack` puts single episodes together).
     """
-    return log_loss(run_trials(forecaster, episodes, key).log_probabilities, episodes.y)
+    return play_experts(forecaster, episodes, key, progress).own
+
+
+def play_experts(forecaster: Forecaster, episodes: Episode, key: Any, progress: Progress | None = None) -> Losses:
+    """The log losses of a mixture and of each of its experts, all from one run."""
+    losses: Losses = _over_trials(_many_losses, forecaster, episodes, key, progress=progress)
+    return losses
 
 
 def trial_key(key: Any, trial: int) -> Key:
@@ -43,80 +61,72 @@ def trial_key(key: Any, trial: int) -> Key:
     return key_for(root_key(key), Purpose.TRIAL, trial)
 
 
-def run(forecaster: Forecaster, episode: Episode, key: Any) -> Played:
-    """One episode from an empty state."""
+def run(forecaster: Forecaster, episode: Episode, key: Any, *, nowcasts: bool = False) -> Played:
+    """One episode from an empty state; with `nowcasts`, also what each round's proxy would have told."""
     if episode.trials is not None:
         raise ShapeError("one episode is played at a time here", episode.z.shape, "use play_trials for several")
     use_compile_cache()
     dealt, timetable, layout = deal(forecaster.spaces, forecaster.replay, episode)
-    played: Played = _one(forecaster, layout, dealt, timetable, root_key(key))
+    played: Played = _one(Program(forecaster, layout, nowcasts), timetable, dealt, root_key(key))
     return played
 
 
-def run_trials(
-    forecaster: Forecaster, episodes: Episode, key: Any, progress: Callable[[int], None] | None = None
-) -> Played:
-    """Every trial of `episodes` from an empty state, in chunks that fill the cores (or a GPU).
+def run_trials(forecaster: Forecaster, episodes: Episode, key: Any, *, nowcasts: bool = False) -> Played:
+    """Every trial of `episodes` from an empty state, as `run` plays each."""
+    played: Played = _over_trials(_many, forecaster, episodes, key, nowcasts=nowcasts)
+    return played
 
-    `progress` is called with the number of trials of each chunk that is done.
-    """
+
+def _over_trials(
+    many: Callable[[Program, Timetable, Dealt, Key], Any],
+    forecaster: Forecaster,
+    episodes: Episode,
+    key: Any,
+    *,
+    nowcasts: bool = False,
+    progress: Progress | None = None,
+) -> Any:
     if episodes.trials is None:
         raise ShapeError("trials need a leading axis", episodes.z.shape, "use play, or Episode.stack([episode])")
     use_compile_cache()
     dealt, timetable, layout = deal(forecaster.spaces, forecaster.replay, episodes)
-    chunks = chunked(episodes.trials, trials_at_once(forecaster, episodes.trials))
-    root = root_key(key)
+    program, root = Program(forecaster, layout, nowcasts), root_key(key)
 
-    def play_chunk(trials: Array) -> Played:
-        keys = jax.vmap(partial(key_for, root, Purpose.TRIAL))(trials)
-        played = _many(forecaster, layout, take_trials(dealt, trials), timetable, keys)
-        there: Played = jax.tree.map(np.asarray, played)
-        if progress:
-            progress(len(set(trials.tolist())))
-        return there
+    def play_chunk(trials: Array) -> Any:
+        keys = _trial_keys(root, trials)
+        return many(program, timetable, take_trials(dealt, trials), keys)
 
-    with ThreadPoolExecutor(_cores()) as threads:
-        played = list(threads.map(play_chunk, chunks))
-    joined: Played = jax.tree.map(lambda *parts: np.concatenate(parts)[: episodes.trials], *played)
-    return joined
+    # The activations of a chunk of networks should stay in the cache of a core; tables cost so little that the
+    # overhead of a program decides.
+    return in_chunks(play_chunk, episodes.trials, 10 if forecaster.replay else 100, progress)
 
 
-def trials_at_once(forecaster: Forecaster, trials: int) -> int:
-    """How many trials one program runs side by side.
-
-    A GPU takes them all. On CPUs the parameters and activations of a chunk of networks should stay in the cache of
-    a core, while tables cost so little that the program's own overhead decides.
-    """
-    if jax.default_backend() != "cpu":
-        return trials
-    return min(10 if forecaster.replay else 100, -(-trials // _cores()))
+@jax.jit
+def _trial_keys(root: Key, trials: Array) -> Key:
+    return jax.vmap(partial(key_for, root, Purpose.TRIAL))(trials)
 
 
-def chunked(trials: int, size: int) -> list[Array]:
-    """The trials in chunks of one size; the last is filled up with repeats, so that one program serves all.
-
-    >>> [chunk.tolist() for chunk in chunked(5, 2)]
-    [[0, 1], [2, 3], [4, 4]]
-    """
-    return [np.minimum(np.arange(first, first + size), trials - 1) for first in range(0, trials, size)]
+@partial(jax.jit, static_argnums=0)
+def _one(program: Program, timetable: Timetable, dealt: Dealt, root: Key) -> Played:
+    return play_rounds(program, timetable, dealt, root)
 
 
-def _cores() -> int:
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+@partial(jax.jit, static_argnums=0)
+def _many(program: Program, timetable: Timetable, dealt: Dealt, roots: Key) -> Played:
+    return _each_trial(program, timetable, dealt, roots)
 
 
-def log_loss(log_probabilities: Array, y: Array) -> Array:
-    """-ln p(y) for each round; NaN where nobody knows y."""
-    chosen = np.take_along_axis(np.asarray(log_probabilities), np.maximum(y, 0)[..., None], axis=-1)[..., 0]
-    return np.where(y == EMPTY, np.float32(np.nan), -chosen)
+@partial(jax.jit, static_argnums=0)
+def _many_losses(program: Program, timetable: Timetable, dealt: Dealt, roots: Key) -> Losses:
+    played = _each_trial(program, timetable, dealt, roots)
+    own = log_loss(played.log_probabilities, dealt.y)
+    if not isinstance(played.memos, MixtureMemo):
+        return Losses(own, None)
+    said = played.memos.log_probabilities.swapaxes(-2, -3)  # [R, K, T, Y]
+    y = jnp.broadcast_to(dealt.y[..., None, :], said.shape[:-1])
+    return Losses(own, log_loss(said, y))
 
 
-@partial(jax.jit, static_argnums=(0, 1))
-def _one(forecaster: Forecaster, layout: Layout, dealt: Dealt, timetable: Timetable, root: Key) -> Played:
-    return play_rounds(forecaster, layout, timetable, dealt, root)
-
-
-@partial(jax.jit, static_argnums=(0, 1))
-def _many(forecaster: Forecaster, layout: Layout, dealt: Dealt, timetable: Timetable, roots: Key) -> Played:
-    one = partial(play_rounds, forecaster, layout, timetable)
-    return jax.vmap(one, in_axes=(trial_axes(dealt), 0))(dealt, roots)
+def _each_trial(program: Program, timetable: Timetable, dealt: Dealt, roots: Key) -> Played:
+    one = partial(play_rounds, program, timetable)
+    return Played(*jax.vmap(one, in_axes=(trial_axes(dealt), 0))(dealt, roots))

@@ -12,7 +12,7 @@ import jax
 import jax.numpy as jnp
 
 from presage.drivers.schedule import Dealt, Layout, Timetable
-from presage.forecasters.contract import Forecast, Forecaster, Memo, Rows, State
+from presage.forecasters.contract import Forecaster, Memo, Rows, State
 from presage.learning.keys import Key, Purpose, key_for
 from presage.learning.replay import Replay, draw_positions
 from presage.spaces import EMPTY, Array
@@ -27,6 +27,7 @@ class Played(NamedTuple):
 
     log_probabilities: Array  # [T, Y], with a trial axis in front for trials
     memos: Memo  # [T, ...]: of a mixture, what each expert said
+    nowcasts: Array | None  # [T, Y]: what would have been said had the proxy been known, if asked for
     state: State
 
 
@@ -38,15 +39,24 @@ class Carry(NamedTuple):
     last: Memo  # the memo of the round just predicted, put away before any memo is read
 
 
-def play_rounds(forecaster: Forecaster, layout: Layout, timetable: Timetable, dealt: Dealt, root: Key) -> Played:
+class Program(NamedTuple):
+    """What is compiled: everything but the arrays."""
+
+    forecaster: Forecaster
+    layout: Layout
+    nowcasts: bool = False
+
+
+def play_rounds(program: Program, timetable: Timetable, dealt: Dealt, root: Key) -> Played:
     """The rounds of one trial."""
+    forecaster, layout, nowcasts = program
     rounds = dealt.z.shape[0]
     state = forecaster.init(key_for(root, Purpose.PARAMETERS))
     memo = jax.eval_shape(lambda: forecaster.predict(state, _at(dealt.x, 0)).memo)
     last = jax.tree.map(lambda part: jnp.zeros(part.shape, part.dtype), memo)
     memos = jax.tree.map(lambda part: jnp.zeros((layout.open, *part.shape), part.dtype), memo)
 
-    def play_round(carry: Carry, now: tuple[Array, Timetable]) -> tuple[Carry, Forecast]:
+    def play_round(carry: Carry, now: tuple[Array, Timetable]) -> tuple[Carry, tuple[Array, Memo, Array | None]]:
         t, todo = now
         place = (t - 1) % layout.open
         memos = jax.tree.map(lambda kept, new: kept.at[place].set(new), carry.memos, carry.last)
@@ -56,11 +66,12 @@ def play_rounds(forecaster: Forecaster, layout: Layout, timetable: Timetable, de
             due = partial(_rehearse, forecaster, drawing)
             state = jax.lax.cond(todo.rehearse, due, lambda state: state, state)
         forecast = forecaster.predict(state, _at(dealt.x, t))
-        return Carry(state, memos, forecast.memo), forecast
+        told = forecaster.nowcast(state, _at(dealt.x, t), _proxy_of(dealt, t)) if nowcasts else None
+        return Carry(state, memos, forecast.memo), (forecast.log_probabilities, forecast.memo, told)
 
-    carry, forecasts = jax.lax.scan(play_round, Carry(state, memos, last), (jnp.arange(rounds + 1), timetable))
-    log_probabilities, said = jax.tree.map(lambda part: part[:-1], tuple(forecasts))
-    return Played(log_probabilities, said, carry.state)
+    carry, said = jax.lax.scan(play_round, Carry(state, memos, last), (jnp.arange(rounds + 1), timetable))
+    log_probabilities, memos, told = jax.tree.map(lambda part: part[:-1], said)
+    return Played(log_probabilities, memos, told, carry.state)
 
 
 class Revealed(NamedTuple):
@@ -138,6 +149,11 @@ class Drawing(NamedTuple):
         z = jnp.where(self.dealt.proxy_seen[rows] < self.t, self.dealt.z[rows], EMPTY)
         weight = jnp.broadcast_to((known >= self.replay.start).astype(jnp.int32), rows.shape)
         return Rows(_at(self.dealt.x, rows), z, self.dealt.y[rows], (), weight)
+
+
+def _proxy_of(dealt: Dealt, t: Array) -> Array:
+    """The proxy of round t; where nobody knows it any will do."""
+    return jnp.maximum(dealt.z[jnp.minimum(t, len(dealt.z) - 1)], 0)
 
 
 def _rows_at(order: Arrivals, positions: Array) -> Array:

@@ -11,8 +11,8 @@ from itertools import pairwise
 
 import jax.numpy as jnp
 
+from presage.arrays import add_at
 from presage.errors import SettingError
-from presage.forecasters.arrays import add_at
 from presage.forecasters.keys import BUCKETS, WHOLE, TableKey, table_key
 from presage.settings import positive, whole
 from presage.spaces import Array, Features, Instance

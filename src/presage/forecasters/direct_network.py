@@ -4,7 +4,7 @@ from dataclasses import asdict
 from functools import partial
 from typing import Any, NamedTuple
 
-from presage.forecasters.arrays import log_softmax
+from presage.arrays import log_softmax
 from presage.forecasters.contract import Forecast, Forecaster, Rows, unmoved
 from presage.forecasters.counts import known
 from presage.forecasters.towers import Tower, TowerPlan, Training, cross_entropy, with_floor

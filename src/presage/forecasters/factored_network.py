@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 import jax
 import jax.numpy as jnp
 
-from presage.forecasters.arrays import log_softmax, log_sum_exp
+from presage.arrays import log_softmax, log_sum_exp
 from presage.forecasters.contract import Forecast, Forecaster, Rows, unmoved
 from presage.forecasters.counts import known, pairs
 from presage.forecasters.towers import Tower, TowerPlan, Training, cross_entropy, with_floor

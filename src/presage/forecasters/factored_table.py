@@ -3,7 +3,7 @@
 from dataclasses import asdict
 from typing import NamedTuple
 
-from presage.forecasters.arrays import namespace
+from presage.arrays import namespace
 from presage.forecasters.contract import Forecast, Forecaster, Rows, unmoved
 from presage.forecasters.counts import Chain, Counts, Prior, known, pairs
 from presage.forecasters.keys import BUCKETS

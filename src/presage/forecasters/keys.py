@@ -5,8 +5,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from presage.arrays import namespace
 from presage.errors import SettingError, SpaceError
-from presage.forecasters.arrays import namespace
 from presage.spaces import Array, Features
 
 BUCKETS = 2**22
@@ -25,8 +25,10 @@ class TableKey:
         """The row of `symbols` [..., S]: mixed radix where it fits, otherwise a hash."""
         if math.prod(self.sizes) > self.rows:
             return hashed([symbols[..., column, None] for column in self.columns], self.rows)[..., 0]
-        row = namespace(symbols).zeros(symbols.shape[:-1], np.int32)
-        for column, size in zip(self.columns, self.sizes, strict=True):
+        if not self.columns:
+            return namespace(symbols).zeros(symbols.shape[:-1], np.int32)
+        row = symbols[..., self.columns[0]]
+        for column, size in zip(self.columns[1:], self.sizes[1:], strict=True):
             row = row * size + symbols[..., column]
         return row
 

@@ -8,8 +8,8 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
+from presage.arrays import after, log_sum_exp, namespace
 from presage.errors import SettingError
-from presage.forecasters.arrays import after, log_sum_exp, namespace
 from presage.forecasters.contract import Forecast, Forecaster, Memo, Rows, State
 from presage.forecasters.direct_table import direct_table
 from presage.forecasters.factored_table import factored_table
@@ -129,7 +129,9 @@ class _Pool:
         expected = self._expected_losses(state, row)
         alone = self.rule.outcome_alone(state.scores, losses)
         scores = _choose(row.z >= 0, self.rule.outcome(state.scores, losses, expected), alone)
-        learnt = self._experts_learn(state, _none_of(row), row._replace(weight=after(row.weight, expected)))
+        # The experts' tables are written only after both now-casts of this round, the proxy's and this one, have read.
+        outcome = row._replace(weight=after(row.weight, expected + state.scores.expected))
+        learnt = self._experts_learn(state, _none_of(row), outcome)
         return learnt._replace(scores=_choose(row.weight > 0, scores, state.scores))
 
     def _experts_learn(self, state: Mixture, proxies: Rows, outcomes: Rows) -> Mixture:

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 import jax
 import jax.numpy as jnp
 
-from presage.forecasters.arrays import log_softmax, log_sum_exp, namespace
+from presage.arrays import log_softmax, log_sum_exp, namespace
 from presage.forecasters.contract import Forecast, Forecaster, Rows, unmoved
 from presage.forecasters.counts import pairs
 from presage.forecasters.factored_network import FactoredNetwork, init_factors, rehearse_factors

@@ -14,8 +14,8 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
+from presage.arrays import log_softmax, namespace
 from presage.errors import SettingError
-from presage.forecasters.arrays import log_softmax, namespace
 from presage.forecasters.keys import BUCKETS, hashed
 from presage.learning.keys import Key
 from presage.settings import between, positive, whole

@@ -14,8 +14,8 @@ kept for a row but the experts' predictions. A row whose outcome comes without i
 from dataclasses import dataclass
 from typing import NamedTuple
 
+from presage.arrays import log_softmax, namespace
 from presage.errors import SettingError
-from presage.forecasters.arrays import log_softmax, namespace
 from presage.settings import positive
 from presage.spaces import Array
 

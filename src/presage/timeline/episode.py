@@ -89,6 +89,12 @@ class Episode:
         seen = [s[trial] if s.ndim == 2 else s for s in (self.proxy_seen, self.outcome_seen)]
         return Episode(x, self.z[trial], self.y[trial], *seen)
 
+    def without_delay(self) -> "Episode":
+        """The zero-delay twin: all that is ever seen is seen at the end of its own round."""
+        rounds = np.arange(self.rounds)
+        seen = [np.where(s == NEVER, NEVER, rounds) for s in (self.proxy_seen, self.outcome_seen)]
+        return Episode(self.x, self.z, self.y, *seen)
+
     def encode(self, spaces: Spaces) -> tuple[Instance, Array, Array]:
         """Instances, proxies and outcomes checked against the spaces a forecaster knows."""
         return spaces.encode(self.x), spaces.proxy(self.z, EMPTY), spaces.outcome(self.y, EMPTY)

@@ -14,7 +14,7 @@ def namespace(array: Array) -> Any:
 
 
 def add_at(table: Array, index: tuple[Array, ...], amount: Array) -> Array:
-    """`table` with `amount` added at `index`, repeated indices adding up; in place for NumPy."""
+    """`table` with `amount` [B] added at `index`, repeated indices adding up; in place for NumPy."""
     if isinstance(table, np.ndarray):
         np.add.at(table, index, amount)
         return table

@@ -1,0 +1,72 @@
+"""The command `python -m benchmarks [NAME ...] [--json FILE]`: results to stdout, progress to stderr."""
+
+import argparse
+import json
+import os
+import platform
+import sys
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import jax
+import numpy as np
+
+from benchmarks import device, instances, learner, predict, steps
+from benchmarks.blocks import Tell
+from benchmarks.figures import HEADER, Figure
+
+BENCHMARKS: dict[str, Callable[[Tell], Iterator[Figure]]] = {
+    "steps": steps.figures,
+    "predict": predict.figures,
+    "learner": learner.figures,
+    "instances": instances.figures,
+    "device": device.figures,
+}
+
+
+def main() -> None:
+    """Run the benchmarks that are named, or all."""
+    chosen, file = _arguments()
+    started = time.perf_counter()
+    found = []
+    print(HEADER)
+    for name in chosen:
+        for figure in BENCHMARKS[name](_tell):
+            print(figure.line(), flush=True)
+            found.append(figure.record())
+    took = time.perf_counter() - started
+    _tell(f"{took:.0f} seconds in all")
+    if file:
+        file.write_text(json.dumps({"machine": _machine(), "seconds": took, "figures": found}, indent=2) + "\n")
+
+
+def _arguments() -> tuple[list[str], Path | None]:
+    parser = argparse.ArgumentParser(prog="python -m benchmarks", description="Ratios measured side by side.")
+    parser.add_argument("names", nargs="*", metavar="NAME", help=f"any of {', '.join(BENCHMARKS)}; all if left out")
+    parser.add_argument("--json", type=Path, metavar="FILE", help="write the figures to this file, too")
+    given = parser.parse_args()
+    unknown = [name for name in given.names if name not in BENCHMARKS]
+    if unknown:
+        parser.error(f"no benchmark is called {unknown[0]}; choose from {', '.join(BENCHMARKS)}")
+    return given.names or list(BENCHMARKS), given.json
+
+
+def _machine() -> dict[str, Any]:
+    return {
+        "python": platform.python_version(),
+        "jax": jax.__version__,
+        "numpy": np.__version__,
+        "processor": platform.machine(),
+        "cores": os.cpu_count(),
+        "device": jax.devices()[0].device_kind,
+    }
+
+
+def _tell(what: str) -> None:
+    print(what, file=sys.stderr, flush=True)
+
+
+if __name__ == "__main__":
+    main()

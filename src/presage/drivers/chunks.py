@@ -1,0 +1,42 @@
+"""Trials cut into chunks that fill the cores of a machine, or run whole on a GPU."""
+
+import os
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+
+import jax
+import numpy as np
+
+from presage.spaces import Array
+
+
+def in_chunks(
+    play: Callable[[Array], Any], trials: int, at_most: int, progress: Callable[[int], None] | None = None
+) -> Any:
+    """The results of `play` for all trials, joined along their first axis, as NumPy arrays.
+
+    `play` is given the numbers of up to `at_most` trials and returns a pytree of JAX arrays. Chunks run side by
+    side, one a core; a GPU takes all trials at once.
+    """
+    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    size = min(at_most, -(-trials // cores)) if jax.default_backend() == "cpu" else trials
+
+    def play_chunk(chunk: Array) -> Any:
+        played = jax.tree.map(np.asarray, play(chunk))
+        if progress:
+            progress(len(np.unique(chunk)))
+        return played
+
+    with ThreadPoolExecutor(cores) as threads:
+        played = list(threads.map(play_chunk, chunked(trials, size)))
+    return jax.tree.map(lambda *parts: np.concatenate(parts)[:trials], *played)
+
+
+def chunked(trials: int, size: int) -> list[Array]:
+    """The trials in chunks of one size; the last is filled up with repeats, so that one program serves all.
+
+    >>> [chunk.tolist() for chunk in chunked(5, 2)]
+    [[0, 1], [2, 3], [4, 4]]
+    """
+    return [np.minimum(np.arange(first, first + size), trials - 1) for first in range(0, trials, size)]

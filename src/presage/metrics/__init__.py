@@ -1,0 +1,1 @@
+"""How well: losses, regrets and what they are made of, bounds, intervals."""

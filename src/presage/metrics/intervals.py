@@ -1,0 +1,45 @@
+"""Means over trials with 95 % intervals; comparisons pair the trials."""
+
+from typing import NamedTuple
+
+import numpy as np
+from scipy.special import stdtrit
+
+from presage.errors import ShapeError
+from presage.spaces import Array
+
+
+class Interval(NamedTuple):
+    """A mean and its 95 % interval."""
+
+    mean: float
+    low: float
+    high: float
+
+    def __str__(self) -> str:
+        return f"{self.mean:.4g} [{self.low:.4g}, {self.high:.4g}]"
+
+
+def mean_interval(values: Array) -> Interval:
+    """The mean of independent trials, with Student's interval.
+
+    >>> print(mean_interval(np.array([1.0, 2.0, 3.0])))
+    2 [-0.4841, 4.484]
+    """
+    values = np.asarray(values, np.float64)
+    if values.ndim != 1 or len(values) < 2:
+        raise ShapeError("an interval needs at least two trials", values.shape, "run more trials")
+    half = stdtrit(len(values) - 1, 0.975) * values.std(ddof=1) / np.sqrt(len(values))
+    mean = values.mean()
+    return Interval(float(mean), float(mean - half), float(mean + half))
+
+
+def ratio_interval(above: Array, below: Array) -> Interval:
+    """The ratio of two means over the same trials, with the interval of the delta method.
+
+    The trials of `above` and `below` may be paired or independent runs of equal length.
+    """
+    above, below = np.asarray(above, np.float64), np.asarray(below, np.float64)
+    ratio = above.mean() / below.mean()
+    spread = mean_interval((above - ratio * below) / below.mean())
+    return Interval(float(ratio), float(ratio + spread.low - spread.mean), float(ratio + spread.high - spread.mean))
