@@ -85,8 +85,8 @@ ROWS = {  # mix, useful, bypass, rounds, trials; regret of direct, factored, res
 @pytest.mark.parametrize("row", ROWS)
 def test_the_default_mixture_is_near_the_best_single_forecaster(row: str) -> None:
     mix, useful, bypass, rounds, trials, independent = ROWS[row]
-    world = FactoredWorld(useful=useful, bypass=bypass)
-    dealt = world.deal(trials, rounds, Delays(proxy=0, outcome=100), mix, seed=1)
+    world = FactoredWorld(bypass=bypass)
+    dealt = world.deal(trials, rounds, Delays(proxy=0, outcome=100), mix, seed=1).obscured(useful, seed=2)
 
     def regret(forecaster: Forecaster) -> np.ndarray:
         return np.asarray((play_trials(forecaster, dealt.episode, 0) - dealt.true_loss).sum(axis=1))

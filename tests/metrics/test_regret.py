@@ -35,8 +35,8 @@ def test_learning_and_delay_add_up_to_the_regret() -> None:
 @pytest.mark.parametrize(("useful", "least", "most"), [(1.0, -0.02, 0.02), (0.0, 0.3, 2.0)])
 def test_the_factorisation_bias_is_the_information_the_proxy_misses(useful: float, least: float, most: float) -> None:
     """Nothing is missed by a proxy that tells all; one that is noise misses I(X;Y), computed from the truth."""
-    world = FactoredWorld(useful=useful)
-    dealt = world.deal(40, 4000, Delays(0, 5), 1.0, seed=1)
+    world = FactoredWorld()
+    dealt = world.deal(40, 4000, Delays(0, 5), 1.0, seed=1).obscured(useful, seed=2)
     tables = factored_table(world.spaces), residual_table(world.spaces)
     played = [run_trials(table, dealt.episode, 0, nowcasts=True).nowcasts for table in tables]
     shared, corrected = (log_loss(said, dealt.episode.y)[:, 2000:] for said in played)

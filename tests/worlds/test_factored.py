@@ -37,7 +37,9 @@ def test_the_truth_is_the_distribution_of_outcomes() -> None:
 
 
 def test_useless_proxies_say_nothing_and_change_no_outcome() -> None:
-    useful, useless = (FactoredWorld(useful=share).deal(20, 500, Delays(0, 10), 1.0, seed=2) for share in (1.0, 0.0))
+    useful = FactoredWorld().deal(20, 500, Delays(0, 10), 1.0, seed=2)
+    useless = useful.obscured(0.0, seed=1)
+    assert np.array_equal(useful.obscured(1.0, seed=1).episode.z, useful.episode.z)
     assert np.array_equal(useful.episode.y, useless.episode.y)
     assert np.array_equal(useful.true_loss, useless.true_loss)
     assert (useful.episode.z == useless.episode.z).mean() == pytest.approx(0.25, abs=0.02)
@@ -49,10 +51,12 @@ def test_the_same_seed_deals_the_same_and_another_deals_another() -> None:
     assert not np.array_equal(deal[0], deal[2])
 
 
-@pytest.mark.parametrize("setting", ["noise", "useful", "bypass"])
+@pytest.mark.parametrize("setting", ["noise", "bypass"])
 def test_shares_outside_zero_to_one_are_refused(setting: str) -> None:
     settings: dict[str, Any] = {setting: 1.1}
     with pytest.raises(SettingError, match=setting):
         FactoredWorld(**settings)
+    with pytest.raises(SettingError, match="useful"):
+        FactoredWorld().deal(1, 10, Delays(0, 1), mix=0.0, seed=0).obscured(2.0, seed=0)
     with pytest.raises(SettingError, match="mix"):
         FactoredWorld().deal(1, 10, Delays(0, 1), mix=-0.1, seed=0)

@@ -22,14 +22,17 @@ def in_chunks(
     cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
     size = min(at_most, -(-trials // cores)) if jax.default_backend() == "cpu" else trials
 
-    def play_chunk(chunk: Array) -> Any:
-        played = jax.tree.map(np.asarray, play(chunk))
+    chunks = chunked(trials, size)
+    started = play(chunks[0])  # returns once it is compiled, so that no two threads compile the same program
+
+    def play_chunk(number: int) -> Any:
+        played = jax.tree.map(np.asarray, play(chunks[number]) if number else started)
         if progress:
-            progress(len(np.unique(chunk)))
+            progress(len(np.unique(chunks[number])))
         return played
 
     with ThreadPoolExecutor(cores) as threads:
-        played = list(threads.map(play_chunk, chunked(trials, size)))
+        played = list(threads.map(play_chunk, range(len(chunks))))
     return jax.tree.map(lambda *parts: np.concatenate(parts)[:trials], *played)
 
 

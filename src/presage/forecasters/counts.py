@@ -35,9 +35,9 @@ class Chain:
         """Counts of nothing."""
         return tuple(jnp.zeros((key.rows, *self.context, self.symbols), jnp.int32) for key in self.keys)
 
-    def read(self, counts: Counts, x: Instance) -> Array:  # [*context, A]
-        """The probabilities of each symbol for one instance, in every context."""
-        seen = [table[key.row(x.symbols)] for key, table in zip(self.keys, counts, strict=True)]
+    def read(self, counts: Counts, x: Instance, context: tuple[Array, ...] = ()) -> Array:  # [*context, A]
+        """The probabilities of each symbol for one instance, in every context or in the given one."""
+        seen = [table[(key.row(x.symbols), *context)] for key, table in zip(self.keys, counts, strict=True)]
         estimate = (seen[0] + self.alpha) / (seen[0].sum(-1, keepdims=True) + self.alpha * self.symbols)
         for level in seen[1:]:
             estimate = (level + self.kappa * estimate) / (level.sum(-1, keepdims=True) + self.kappa)

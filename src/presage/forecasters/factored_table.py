@@ -62,7 +62,7 @@ def count_factors(
         return Forecast(namespace(probabilities).log(probabilities), ())
 
     def nowcast(state: FactoredTable, x: Instance, z: Array) -> Array:
-        outcomes = g.read(state.outcomes, x)[z]
+        outcomes = g.read(state.outcomes, x, (z,))
         return namespace(outcomes).log(outcomes)
 
     def learn(state: FactoredTable, proxies: Rows, outcomes: Rows) -> FactoredTable:

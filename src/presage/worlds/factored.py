@@ -1,6 +1,6 @@
 """The paper's synthetic world: instances cause proxies, proxies cause outcomes, both nearly deterministic."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 import numpy as np
@@ -13,10 +13,34 @@ from presage.worlds.schedules import interleaved
 
 
 class Trials(NamedTuple):
-    """Episodes, and the loss of a forecaster that knew the world."""
+    """Episodes, and what a forecaster that knew the world would know."""
 
     episode: Episode
-    true_loss: Array  # [R, T]: -ln p(y|x)
+    h: Array  # [R, X, Z]
+    g: Array  # [R, Z, Y]
+    truth: Array  # [R, X, Y]: p(y|x)
+
+    @property
+    def true_loss(self) -> Array:  # [R, T]
+        """-ln p(y|x), the least loss there is on average."""
+        return _losses(self.truth, self.episode.x, self.episode.y)
+
+    @property
+    def h_loss(self) -> Array:  # [R, T]
+        """-ln h(z|x), of proxies shown as they are."""
+        return _losses(self.h, self.episode.x, self.episode.z)
+
+    @property
+    def g_loss(self) -> Array:  # [R, T]
+        """-ln g(y|z), of proxies shown as they are."""
+        return _losses(self.g, self.episode.z, self.episode.y)
+
+    def obscured(self, useful: float, seed: int) -> "Trials":
+        """The same trials with only a `useful` share of proxies shown as they are, the others replaced by noise."""
+        draw = np.random.default_rng(seed)
+        noise = draw.integers(0, self.h.shape[-1], self.episode.z.shape, np.int32)
+        shown = _either(share("useful", useful), self.episode.z, noise, draw)
+        return self._replace(episode=replace(self.episode, z=shown))
 
 
 @dataclass(frozen=True)
@@ -24,20 +48,18 @@ class FactoredWorld:
     """Worlds drawn as in the appendix of the paper; every trial draws its own.
 
     Each row of h and g is one symbol drawn uniformly, mixed with the uniform distribution by `noise` (the paper
-    does not give its value). `useful` is the share of proxies that forecasters see as they are; the others are
-    replaced by a uniform symbol after the outcome was drawn. With `bypass` above 0 that share of outcomes comes
-    straight from the instance, not from its proxy: then no forecaster through proxies alone can be right.
+    does not give its value). With `bypass` above 0 that share of outcomes comes straight from the instance, not
+    from its proxy: then no forecaster through proxies alone can be right.
     """
 
     instances: int = 10
     proxies: int = 4
     outcomes: int = 5
     noise: float = 0.1
-    useful: float = 1.0
     bypass: float = 0.0
 
     def __post_init__(self) -> None:
-        for name in ("noise", "useful", "bypass"):
+        for name in ("noise", "bypass"):
             share(name, getattr(self, name))
 
     @property
@@ -45,8 +67,8 @@ class FactoredWorld:
         """The spaces of this world."""
         return Spaces(self.instances, self.proxies, self.outcomes)
 
-    def deal(self, trials: int, rounds: int, delays: Delays, mix: float, seed: int) -> Trials:
-        """`trials` episodes with the paper's schedule; the same seed deals the same ones.
+    def deal(self, trials: int, rounds: int, delays: Delays, mix: float | Array, seed: int) -> Trials:
+        """`trials` episodes with the paper's schedule (see `interleaved`); the same seed deals the same ones.
 
         >>> FactoredWorld().deal(2, 50, Delays(0, 10), mix=0.5, seed=0).true_loss.shape
         (2, 50)
@@ -61,10 +83,9 @@ class FactoredWorld:
         z = self._noisy(favourite_proxy[each, x], self.proxies, draw)
         wanted = _either(self.bypass, own_outcome[each, x], favourite_outcome[each, z], draw)
         y = self._noisy(wanted, self.outcomes, draw)
-        shown = _either(self.useful, z, draw.integers(0, self.proxies, shape, np.int32), draw)
         h, g = self._kernel(favourite_proxy, self.proxies), self._kernel(favourite_outcome, self.outcomes)
         truth = (1 - self.bypass) * h @ g + self.bypass * self._kernel(own_outcome, self.outcomes)  # [R, X, Y]
-        return Trials(Episode.fixed(x, shown, y, delays), -np.log(truth)[each, x, y])
+        return Trials(Episode.fixed(x, z, y, delays), h, g, truth)
 
     def _noisy(self, favourite: Array, symbols: int, draw: np.random.Generator) -> Array:
         """A draw from the kernel: the favourite, or with probability `noise` any symbol."""
@@ -77,3 +98,7 @@ class FactoredWorld:
 def _either(share: float, one: Array, other: Array, draw: np.random.Generator) -> Array:
     """`one` with probability `share`, otherwise `other`."""
     return np.where(draw.random(one.shape, np.float32) < share, one, other)
+
+
+def _losses(kernel: Array, given: Array, symbol: Array) -> Array:
+    return -np.log(kernel)[np.arange(len(kernel))[:, None], given, symbol]

@@ -1,0 +1,172 @@
+"""The synthetic experiment played: settings to tables of regret."""
+
+from collections.abc import Callable
+from typing import NamedTuple
+
+import numpy as np
+
+from presage.drivers.compiled import play_experts, play_trials, run_trials
+from presage.experiments.synthetic.settings import SyntheticSettings
+from presage.forecasters.direct_table import direct_table
+from presage.forecasters.factored_table import factored_table
+from presage.forecasters.mixture import mixture
+from presage.forecasters.residual_table import residual_table
+from presage.metrics.bounds import direct_bound, factored_bound, quoted_lower_bound
+from presage.metrics.loss import log_loss
+from presage.metrics.regret import factorisation_bias, regret, split_regret
+from presage.spaces import Array, Spaces
+from presage.timeline.delays import Delays
+from presage.timeline.episode import Episode
+from presage.worlds.factored import FactoredWorld, Trials
+
+Progress = Callable[[int], None]
+"""Is told how many more episodes have been played."""
+
+
+class Point(NamedTuple):
+    """One point of the second figure."""
+
+    along: str  # what is varied: delay, instances or both
+    schedule: str  # adversarial or uniform
+    delay: int
+    instances: int
+    forecaster: str
+    regrets: Array  # [trials]
+    bound: float
+    quoted: float | None  # the quoted lower bound, for direct
+
+
+class Parts(NamedTuple):
+    """What the mean regret of a forecaster is made of."""
+
+    forecaster: str
+    mix: float
+    useful: float
+    learning: float
+    delay: float
+    factorisation: float  # within learning
+    lemma_2: tuple[float, float] | None  # the terms of g and of h that bound factored's regret
+
+
+def regret_by_mix(settings: SyntheticSettings, progress: Progress) -> tuple[Array, dict[str, Array]]:
+    """Figure 2: the regret of each forecaster at each mix, [M, trials].
+
+    The mixture's own experts are the direct, factored and residual tables, so one run gives all four.
+    """
+    mixes = np.linspace(0, 1, settings.mixes)
+    dealt = _deal(settings, np.repeat(mixes, settings.trials))
+    truth = dealt.true_loss
+    regrets: dict[str, Array] = {}
+    for useful in settings.useful:
+        episode = dealt.obscured(useful, _seed(settings, 2)).episode
+        losses = play_experts(mixture(_world(settings).spaces), episode, settings.seed, progress)
+        assert losses.experts is not None
+        percent = round(100 * useful)
+        # Outcomes do not depend on how useful proxies are, so direct is the same for each.
+        names = ("direct", f"factored-{percent}", f"residual-{percent}")
+        regrets |= {name: regret(losses.experts[:, k], truth) for k, name in enumerate(names)}
+        regrets[f"mixture-{percent}"] = regret(losses.own, truth)
+    return mixes, {name: each.reshape(settings.mixes, settings.trials) for name, each in regrets.items()}
+
+
+def regret_by_size(settings: SyntheticSettings, progress: Progress) -> list[Point]:
+    """The second figure: regret as the delay grows, as the instances grow, and as both do.
+
+    Every episode has the same number of rounds and the same tables, with rows for the most instances; rows of
+    instances that never come change nothing.
+    """
+    sizes = [("delay", delay, settings.instances) for delay in settings.delays]
+    sizes += [("instances", settings.delay, size) for size in settings.sizes]
+    sizes += [("both", *both) for both in doublings(settings)]
+    return [
+        point
+        for along, delay, instances in sizes
+        for schedule in ("adversarial", "uniform")
+        for point in _grown(settings, (along, schedule), delay, instances, progress)
+    ]
+
+
+def doublings(settings: SyntheticSettings) -> list[tuple[int, int]]:
+    """Delay and instances, doubled together: half as large as set, as set, and twice."""
+    return [(settings.delay * k // 2, settings.instances * k // 2) for k in (1, 2, 4)]
+
+
+def _grown(
+    settings: SyntheticSettings, where: tuple[str, str], delay: int, instances: int, progress: Progress
+) -> list[Point]:
+    world = FactoredWorld(instances, settings.proxies, settings.outcomes, settings.noise)
+    delays, rounds = Delays(settings.proxy_delay, delay), settings.growth_rounds
+    mix = 0.0 if where[1] == "adversarial" else 1.0
+    dealt = world.deal(settings.trials, rounds, delays, mix, seed=_seed(settings, 1, delay, instances))
+    spaces = Spaces(max(*settings.sizes, 2 * settings.instances), settings.proxies, settings.outcomes)
+    bounds = {
+        "direct": direct_bound(rounds, delay, instances, settings.outcomes),
+        "factored": factored_bound(rounds, delays, instances, settings.proxies, settings.outcomes),
+    }
+    quoted = {"direct": quoted_lower_bound(rounds, delay, instances)}
+    points = []
+    for name, make in (("direct", direct_table), ("factored", factored_table)):
+        losses = play_trials(make(spaces), dealt.episode, settings.seed, progress)
+        regrets = regret(losses, dealt.true_loss)
+        points.append(Point(*where, delay, instances, name, regrets, bounds[name], quoted.get(name)))
+    return points
+
+
+def regret_parts(settings: SyntheticSettings, progress: Progress) -> list[Parts]:
+    """What the regret is made of, at both ends of the mix and for each kind of proxy."""
+    return [
+        parts for mix in (0.0, 1.0) for useful in settings.useful for parts in _parts(settings, mix, useful, progress)
+    ]
+
+
+def _parts(settings: SyntheticSettings, mix: float, useful: float, progress: Progress) -> list[Parts]:
+    dealt = _deal(settings, mix).obscured(useful, _seed(settings, 2))
+    episode, twin, truth = dealt.episode, dealt.episode.without_delay(), dealt.true_loss
+    spaces = _world(settings).spaces
+    both = [play_experts(mixture(spaces), each, settings.seed, progress).experts for each in (episode, twin)]
+    assert both[0] is not None
+    assert both[1] is not None
+    shared, corrected = (
+        log_loss(run_trials(make(spaces), twin, settings.seed, nowcasts=True).nowcasts, episode.y)
+        for make in (factored_table, residual_table)
+    )
+    bias = factorisation_bias(shared, corrected)
+    lemma = lemma_2_terms(settings, dealt) if useful == 1.0 else None
+    found = []
+    for k, name in enumerate(("direct", "factored", "residual")):
+        split = split_regret(both[0][:, k], both[1][:, k], truth, bias if name == "factored" else 0.0)
+        terms = lemma if name == "factored" else None
+        learning, delay, factorisation = (float(part.mean()) for part in split)
+        found.append(Parts(name, mix, useful, learning, delay, factorisation, terms))
+    return found
+
+
+def lemma_2_terms(settings: SyntheticSettings, dealt: Trials) -> tuple[float, float]:
+    """The two terms of Lemma 2, averaged over trials: the regret of g on proxies and that of h on instances.
+
+    Each is the regret of a direct table: outcomes given proxies, seen after D, and proxies given instances, seen
+    after D_z; so it is measured with one.
+    """
+    episode = dealt.episode
+    nothing = np.zeros_like(episode.z)
+    g = direct_table(Spaces(settings.proxies, 1, settings.outcomes))
+    h = direct_table(Spaces(settings.instances, 1, settings.proxies))
+    outcomes = Episode.varying(episode.z, nothing, episode.y, episode.outcome_seen, episode.outcome_seen)
+    proxies = Episode.varying(episode.x, nothing, episode.z, episode.proxy_seen, episode.proxy_seen)
+    g_losses, h_losses = play_trials(g, outcomes, settings.seed), play_trials(h, proxies, settings.seed)
+    return float(regret(g_losses, dealt.g_loss).mean()), float(regret(h_losses, dealt.h_loss).mean())
+
+
+def _world(settings: SyntheticSettings) -> FactoredWorld:
+    return FactoredWorld(settings.instances, settings.proxies, settings.outcomes, settings.noise)
+
+
+def _deal(settings: SyntheticSettings, mix: float | Array) -> Trials:
+    """The trials of one mix, or of several one after the other."""
+    delays, trials = Delays(settings.proxy_delay, settings.delay), np.size(mix) if np.ndim(mix) else settings.trials
+    return _world(settings).deal(trials, settings.rounds, delays, mix, _seed(settings, 0))
+
+
+def _seed(settings: SyntheticSettings, *numbers: int) -> int:
+    """A seed for each episode of an experiment, from the experiment's own."""
+    return int(np.random.SeedSequence([settings.seed, *numbers]).generate_state(1, np.uint64)[0] >> 1)
