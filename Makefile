@@ -3,10 +3,13 @@ VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 
-.PHONY: help test test-all check bench docs constraints clean
+.PHONY: help demo test test-all check bench docs constraints clean
 
 help:  ## what there is to make
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
+
+demo: $(READY)  ## forecast a simulated ebook shop and look at the result
+	$(BIN)/presage demo --out out/demo
 
 test: $(READY)  ## the tests, with the coverage of the pure packages
 	$(BIN)/python -m pytest -n 2 -m "not slow" --cov --cov-report=term

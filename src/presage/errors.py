@@ -11,6 +11,7 @@
     ├── FeedbackError             feedback that cannot be joined (also a LookupError)
     │   ├── UnknownIdError        nothing was predicted under this id
     │   └── RepeatedFeedbackError this feedback was given before
+    ├── OutputError               a folder that cannot be written, or a full disk
     ├── StateFileError            a saved state that is damaged or belongs to another forecaster
     └── CheckError                a forecaster that breaks the contract
 
@@ -70,6 +71,10 @@ class UnknownIdError(FeedbackError):
 
 class RepeatedFeedbackError(FeedbackError):
     """This feedback was given before."""
+
+
+class OutputError(PresageError):
+    """A folder that cannot be written, or a full disk."""
 
 
 class StateFileError(PresageError):

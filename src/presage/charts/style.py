@@ -1,0 +1,39 @@
+"""How charts look: each forecaster has its own colour, dash and shape, so that grey prints and all eyes can tell."""
+
+from collections.abc import Callable
+from typing import Any
+
+import altair as alt
+
+FORECASTERS = ("direct", "factored", "residual", "mixture")
+
+# Okabe and Ito's palette, ordered from dark to light; dashes and shapes say the same without colour.
+COLOURS = {"direct": "#000000", "factored": "#0072B2", "residual": "#D55E00", "mixture": "#009E73"}
+DASHES = {"direct": [1, 0], "factored": [7, 3], "residual": [2, 2], "mixture": [9, 2, 2, 2]}
+SHAPES = {"direct": "circle", "factored": "square", "residual": "triangle-up", "mixture": "diamond"}
+
+FONT = "Helvetica, Arial, sans-serif"
+
+
+_inline: Callable[..., Any] = alt.Data
+
+
+def rows_chart(rows: list[dict[str, Any]]) -> alt.Chart:
+    """A chart of these rows, which travel with it."""
+    return alt.Chart(_inline(values=rows))
+
+
+def scale(values: dict[str, Any], names: list[str]) -> alt.Scale:
+    """The scale that gives each name its value."""
+    return alt.Scale(domain=names, range=[values[name] for name in names])
+
+
+def styled(chart: Any) -> Any:
+    """A chart in the common style."""
+    return (
+        chart.configure_view(strokeOpacity=0)
+        .configure_axis(labelFont=FONT, titleFont=FONT, titleFontWeight="normal", gridColor="#e6e6e6", titleFontSize=12)
+        .configure_title(font=FONT, fontSize=14, anchor="start", subtitleFont=FONT, subtitleFontSize=11)
+        .configure_legend(labelFont=FONT, titleFont=FONT, symbolStrokeWidth=2, symbolSize=120, labelFontSize=12)
+        .configure_header(labelFont=FONT, titleFont=FONT, labelFontSize=12, labelFontWeight="bold")
+    )

@@ -1,0 +1,69 @@
+"""What commands say while they work, on stderr, and the options they share."""
+
+import dataclasses
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import click
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+from rich.table import Table
+
+from presage.errors import SettingError
+
+console = Console(stderr=True, highlight=False)
+
+
+@contextmanager
+def progress_bar(what: str, total: int) -> Iterator[Callable[[int], None]]:
+    """A bar on stderr while something long goes on; yields what advances it."""
+    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
+    with Progress(*columns, console=console, transient=not console.is_terminal) as bar:
+        task = bar.add_task(what, total=total)
+        yield lambda steps: bar.advance(task, steps)
+
+
+def show_table(head: list[str], rows: list[list[str]]) -> None:
+    """A table on stderr."""
+    table = Table(*head, box=None, pad_edge=False, header_style="bold")
+    for row in rows:
+        table.add_row(*row)
+    console.print(table)
+
+
+def changed(settings: Any, changes: tuple[str, ...]) -> Any:
+    """Settings with changes of the form name=value applied.
+
+    >>> from presage.experiments.synthetic.settings import SMOKE
+    >>> changed(SMOKE, ("delay=10", "useful=1,0.5")).useful
+    (1.0, 0.5)
+    """
+    fields = {field.name: getattr(settings, field.name) for field in dataclasses.fields(settings)}
+    values = {}
+    for change in changes:
+        name, equals, text = change.partition("=")
+        if not equals or name not in fields:
+            raise SettingError("a setting is changed by name=value", change, f"the names are {', '.join(fields)}")
+        values[name] = _parsed(name, text, fields[name])
+    return dataclasses.replace(settings, **values)
+
+
+def _parsed(name: str, text: str, like: Any) -> Any:
+    kind = type(like[0] if isinstance(like, tuple) else like)
+    try:
+        parts = [kind(part) for part in text.split(",")]
+    except ValueError as error:
+        raise SettingError(f"{name} cannot be read as {kind.__name__}", text, f"give it like {like}") from error
+    if not isinstance(like, tuple) and len(parts) > 1:
+        raise SettingError(f"{name} takes one value", text, f"give it like {like}")
+    return tuple(parts) if isinstance(like, tuple) else parts[0]
+
+
+set_option = click.option(
+    "--set", "changes", multiple=True, metavar="NAME=VALUE", help="Change a setting; may be given several times."
+)
+json_option = click.option("--json", "as_json", is_flag=True, help="Print one JSON object on stdout.")
+seed_option = click.option(
+    "--seed", type=click.IntRange(min=0), default=0, show_default=True, help="Draw another world."
+)

@@ -1,0 +1,1 @@
+"""The demo: an ebook shop forecast online, with honest delays."""

@@ -1,0 +1,62 @@
+"""The synthetic experiment from settings to report and files."""
+
+import json
+from importlib.metadata import version
+
+from presage.charts.pictures import png, svg
+from presage.experiments.report import Report
+from presage.experiments.stopwatch import Stopwatch
+from presage.experiments.synthetic.claims import judge
+from presage.experiments.synthetic.figure import as_table, figure_2, growth_figure
+from presage.experiments.synthetic.problem import (
+    Point,
+    Progress,
+    doublings,
+    regret_by_mix,
+    regret_by_size,
+    regret_parts,
+)
+from presage.experiments.synthetic.settings import SyntheticSettings
+from presage.metrics.intervals import mean_interval
+
+
+def reproduce_synthetic(settings: SyntheticSettings, progress: Progress) -> tuple[Report, dict[str, bytes]]:
+    """The report of the synthetic experiment, and the files that keep it: pictures, tables and settings."""
+    watch = Stopwatch()
+    mixes, regrets = regret_by_mix(settings, progress)
+    first_figure = figure_2(settings, mixes, regrets)
+    files = {"figure-2.svg": svg(first_figure), "figure-2.png": png(first_figure)}
+    figure_2_seconds = watch.seconds()
+    points = regret_by_size(settings, progress)
+    parts = regret_parts(settings, progress)
+    results = {
+        "mix": mixes.round(4).tolist(),
+        "regret": {
+            name: {"mean": each.mean(axis=1).tolist(), "sd": each.std(axis=1, ddof=1).tolist()}
+            for name, each in regrets.items()
+        },
+        "growth": [_summary(point) for point in points],
+        "parts": [part._asdict() for part in parts],
+        "figure_2_seconds": figure_2_seconds._asdict(),
+    }
+    second_figure = growth_figure(settings, points)
+    files |= {"growth.svg": svg(second_figure), "growth.png": png(second_figure)}
+    claims = judge(settings, mixes, regrets, points)
+    report = Report("synthetic", settings, watch.seconds(), results, claims)
+    kept = report.as_json() | {"version": version("presage")}
+    files |= {"results.json": json.dumps(kept, indent=1).encode(), "regret.csv": as_table(mixes, regrets).encode()}
+    return report, files
+
+
+def _summary(point: Point) -> dict[str, object]:
+    """A point with the interval of its mean in place of every trial."""
+    summary = point._asdict() | mean_interval(point.regrets)._asdict()
+    del summary["regrets"]
+    return summary
+
+
+def episodes_played(settings: SyntheticSettings) -> int:
+    """How many episodes `progress` is told of in all."""
+    kinds = len(settings.useful)
+    sizes = len(settings.delays) + len(settings.sizes) + len(doublings(settings))
+    return settings.trials * (settings.mixes * kinds + 2 * 2 * sizes + 2 * 2 * kinds)
