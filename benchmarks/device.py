@@ -1,14 +1,17 @@
 """Training steps of the residual network in 200 trials on whatever device JAX has: no torch, no rival."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from functools import partial
 from statistics import median
 
 import jax
+import numpy as np
 
 from benchmarks.blocks import Spread, Tell, alternate, ratios, seconds, spread
 from benchmarks.figures import Figure, Target, short
 from benchmarks.github import GITHUB, Run, run_of
 from presage import Replay, residual_network
+from presage.drivers.compiled import Losses, prepared
 from presage.drivers.schedule import deal
 
 GPU_STEPS = 1_000_000
@@ -23,16 +26,34 @@ def figures(tell: Tell) -> Iterator[Figure]:
     first = {"every-4": seconds(default.play), "every-1": seconds(pure.play)}
     tell(f"device: compiled for {_device()}")
     took = alternate({"every-4": lambda: seconds(default.play), "every-1": lambda: seconds(pure.play)}, tell, "device")
+    yield from _programs(default, pure, tell)
     yield from _steps(default, pure, took["every-4"], took["every-1"])
     for name, run in (("every-4", default), ("every-1", pure)):
         yield from _split(f"device/{name}", run, first[name], took[name])
 
 
-def _steps(default: Run, pure: Run, took: list[float], took_pure: list[float]) -> Iterator[Figure]:
+def _programs(default: Run, pure: Run, tell: Tell) -> Iterator[Figure]:
+    """The compiled programs alone, all trials at once and their arrays on the device already."""
     target = None if jax.default_backend() == "cpu" else Target(GPU_STEPS)
+    programs = {"every-4": prepared(*default[:2], 0), "every-1": prepared(*pure[:2], 0)}
+    blocks = {name: partial(seconds, partial(_waited_for, program)) for name, program in programs.items()}
+    for compiling in blocks.values():
+        compiling()
+    took = alternate(blocks, tell, "device/program")
+    rates = [default.steps / t for t in took["every-4"]], [pure.steps / t for t in took["every-1"]]
+    on = f"on {_device()}: the program alone, "
+    yield Figure("device/program", spread(rates[1]), "steps/s", f"{on}1 prediction a step", target=target)
+    yield Figure("device/program-every-4", spread(rates[0]), "steps/s", f"{on}4 predictions a step")
+
+
+def _waited_for(program: Callable[[], Losses]) -> None:
+    np.asarray(program().own)
+
+
+def _steps(default: Run, pure: Run, took: list[float], took_pure: list[float]) -> Iterator[Figure]:
     rates, pure_rates = [default.steps / t for t in took], [pure.steps / t for t in took_pure]
-    on = f"on {_device()}, {short(default.steps)} steps a block, 4 predictions each"
-    yield Figure("device/steps", spread(rates), "steps/s", on, target=target)
+    on = f"on {_device()}, {short(default.steps)} steps a block, 4 predictions each, checks and transfers included"
+    yield Figure("device/steps", spread(rates), "steps/s", on)
     against = f"4 predictions a step, {short(median(rates))} steps/s; here 1 (every=1)"
     yield Figure("device/pure", spread(pure_rates), "steps/s", against, ratios(pure_rates, rates))
 

@@ -8,14 +8,17 @@ from typing import Any, NamedTuple
 import vl_convert
 
 
-def svg(chart: Any) -> bytes:
-    """The chart as SVG."""
-    return vl_convert.vegalite_to_svg(chart.to_json()).encode()
+class Picture(NamedTuple):
+    """A chart in both forms people put into documents."""
+
+    svg: bytes
+    png: bytes
 
 
-def png(chart: Any, zoom: float = 2.0) -> bytes:
-    """The chart as PNG, `zoom` pixels to the point."""
-    return bytes(vl_convert.vegalite_to_png(chart.to_json(), scale=zoom))
+def picture(chart: Any, zoom: float = 2.0) -> Picture:
+    """The chart as SVG, and as PNG with `zoom` pixels to the point."""
+    drawn = vl_convert.vegalite_to_svg(chart.to_json(validate=False))
+    return Picture(drawn.encode(), bytes(vl_convert.svg_to_png(drawn, scale=zoom)))
 
 
 _bundle: Callable[..., str] = vl_convert.javascript_bundle
@@ -35,7 +38,8 @@ body { font: 16px/1.5 Helvetica, Arial, sans-serif; color: #1a1a1a; background: 
 h1 { font-size: 1.6rem; } h2 { font-size: 1.15rem; margin-top: 2rem; }
 table { border-collapse: collapse; }
 td, th { padding: .3rem .9rem .3rem 0; text-align: right; border-bottom: 1px solid #ddd; }
-td:first-child, th:first-child { text-align: left; } .lead { font-size: 1.1rem; } .chart { overflow-x: auto; }
+td:first-child, th:first-child { text-align: left; } .lead { font-size: 1.1rem; }
+.chart { width: 100%; overflow-x: auto; }
 code, pre { background: #f5f5f5; padding: .1rem .3rem; } footer { margin-top: 3rem; color: #555; font-size: .85rem; }
 """
 

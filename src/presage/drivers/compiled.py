@@ -77,6 +77,17 @@ def run_trials(forecaster: Forecaster, episodes: Episode, key: Any, *, nowcasts:
     return played
 
 
+def prepared(forecaster: Forecaster, episodes: Episode, key: Any) -> Callable[[], Losses]:
+    """`play_experts` as one program for all trials, with everything it reads on the device already.
+
+    The losses stay on the device: this is how to time the program apart from checks and transfers.
+    """
+    use_compile_cache()
+    dealt, timetable, layout = deal(forecaster.spaces, forecaster.replay, episodes)
+    keys = _trial_keys(root_key(key), jnp.arange(len(episodes.z)))
+    return partial(_many_losses, Program(forecaster, layout), *jax.device_put((timetable, dealt)), keys)
+
+
 def _over_trials(
     many: Callable[[Program, Timetable, Dealt, Key], Any],
     forecaster: Forecaster,

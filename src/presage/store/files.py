@@ -1,4 +1,4 @@
-"""Files written together: all of them, or none."""
+"""Files written together: nothing is put in place before everything is on the disk."""
 
 import os
 import shutil
@@ -22,7 +22,7 @@ def check_folder(folder: Path) -> Path:
 
 
 def write_together(folder: Path, files: dict[str, bytes]) -> list[Path]:
-    """The paths of the files, written first beside the folder's own and then moved in; on failure none is left."""
+    """The paths of the files, all written and synced aside and only then moved in; if writing fails none is."""
     check_folder(folder)
     waiting = Path(tempfile.mkdtemp(prefix=".unfinished-", dir=folder))
     try:

@@ -6,7 +6,7 @@ from typing import NamedTuple
 import numpy as np
 
 from presage.errors import SettingError
-from presage.settings import positive, whole
+from presage.settings import between, positive, whole
 from presage.spaces import Array, Features, Instance, Spaces
 from presage.timeline.delays import Delays
 from presage.timeline.episode import Episode
@@ -56,6 +56,10 @@ class ShopSettings:
         whole("new_titles", self.new_titles, 0)
         for name in ("fashion_days", "back_catalogue"):
             positive(name, getattr(self, name))
+        for name in ("popularity_spread", "begin_spread", "title_spread"):
+            between(name, getattr(self, name), 0.0, 100.0)
+        for odds in self.finish:
+            between("finish", odds, -100.0, 100.0)
         if len(self.finish) != len(PROXIES):
             raise SettingError("finish gives the log-odds for each proxy", self.finish, f"give {len(PROXIES)} numbers")
         if self.proxy_days > self.outcome_days:

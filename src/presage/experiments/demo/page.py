@@ -36,7 +36,7 @@ def loss_over_time(settings: ShopSettings, run: ShopRun, days: int = 5) -> Any:
     words = moment.mark_text(align="left", dx=5, dy=-4, baseline="bottom", font=FONT).encode(
         x="day:Q", y=alt.value(12), text="text:N"
     )
-    return styled((line + rule + words).properties(width=680, height=320))
+    return styled((line + rule + words).properties(width="container", height=320)).configure_legend(orient="bottom")
 
 
 def _averaged(values: Array, days: int) -> list[tuple[float, float]]:

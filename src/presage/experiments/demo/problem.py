@@ -94,14 +94,13 @@ def verdict(settings: ShopSettings, run: ShopRun) -> str:
     direct, ours = scores["direct"].excess_new.mean, scores["mixture"].excess_new.mean
     day = first_day_ahead(run)
     lead = (
-        f"On titles on sale for less than {settings.outcome_days} days ({run.new_share:.0%} of purchases) the mixture's "
-        f"loss lies {ours:.4f} above the best possible, the direct forecaster's {direct:.4f}"
+        f"On titles on sale for less than {settings.outcome_days} days ({run.new_share:.0%} of purchases) the loss of "
+        f"the mixture lies {ours:.4f} above the best possible, that of the direct forecaster {direct:.4f}"
     )
     if ours >= direct or day is None:
         return f"{lead}: here the proxy gains nothing."
-    return (
-        f"{lead}: {1 - ours / direct:.0%} of what waiting costs is won back. The mixture is clearly ahead by day {day}."
-    )
+    won = f"{1 - ours / direct:.0%} of what waiting costs is won back"
+    return f"{lead}: {won}. The mixture is clearly ahead by day {day}."
 
 
 def first_day_ahead(run: ShopRun) -> int | None:

@@ -70,10 +70,12 @@ def bounded(settings: SyntheticSettings, direct: Array, factored: Array, points:
     # Direct's bound holds for every sequence, so for every trial; factored's in expectation.
     shares = [direct.max() / direct_bound(*sizes), max(factored.mean(axis=1)) / expected]
     for point in points:
-        measured = point.regrets.max() if point.forecaster == "direct" else point.regrets.mean()
-        shares.append(measured / point.bound)
+        most = point.regrets.max() if point.forecaster == "direct" else point.regrets.mean()
+        shares.append(most / point.bound)
     text = "measured regret lies below its bound everywhere: direct in every trial, factored on average"
-    return Claim("S5", text, max(shares) < 1, f"at most {max(shares):.0%} of the bound, over {len(shares)} comparisons")
+    return Claim(
+        "S5", text, bool(max(shares) < 1), f"at most {max(shares):.0%} of the bound, over {len(shares)} comparisons"
+    )
 
 
 def growth(points: list[Point]) -> Claim:

@@ -3,7 +3,7 @@
 import json
 from importlib.metadata import version
 
-from presage.charts.pictures import png, svg
+from presage.charts.pictures import picture
 from presage.experiments.report import Report
 from presage.experiments.stopwatch import Stopwatch
 from presage.experiments.synthetic.claims import judge
@@ -24,8 +24,7 @@ def reproduce_synthetic(settings: SyntheticSettings, progress: Progress) -> tupl
     """The report of the synthetic experiment, and the files that keep it: pictures, tables and settings."""
     watch = Stopwatch()
     mixes, regrets = regret_by_mix(settings, progress)
-    first_figure = figure_2(settings, mixes, regrets)
-    files = {"figure-2.svg": svg(first_figure), "figure-2.png": png(first_figure)}
+    first = picture(figure_2(settings, mixes, regrets))
     figure_2_seconds = watch.seconds()
     points = regret_by_size(settings, progress)
     parts = regret_parts(settings, progress)
@@ -39,12 +38,18 @@ def reproduce_synthetic(settings: SyntheticSettings, progress: Progress) -> tupl
         "parts": [part._asdict() for part in parts],
         "figure_2_seconds": figure_2_seconds._asdict(),
     }
-    second_figure = growth_figure(settings, points)
-    files |= {"growth.svg": svg(second_figure), "growth.png": png(second_figure)}
+    second = picture(growth_figure(settings, points))
     claims = judge(settings, mixes, regrets, points)
     report = Report("synthetic", settings, watch.seconds(), results, claims)
     kept = report.as_json() | {"version": version("presage")}
-    files |= {"results.json": json.dumps(kept, indent=1).encode(), "regret.csv": as_table(mixes, regrets).encode()}
+    files = {
+        "figure-2.svg": first.svg,
+        "figure-2.png": first.png,
+        "growth.svg": second.svg,
+        "growth.png": second.png,
+        "results.json": json.dumps(kept, indent=1).encode(),
+        "regret.csv": as_table(mixes, regrets).encode(),
+    }
     return report, files
 
 

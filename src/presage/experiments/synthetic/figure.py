@@ -101,7 +101,7 @@ def _growth_panel(title: str, label: str, along: str, points: list[Point]) -> An
         )
     sizes = sorted({row["size"] for row in rows})
     x = alt.X("size:Q", title=label, scale=alt.Scale(type="log"), axis=alt.Axis(values=sizes, format="d"))
-    y = alt.Y("regret:Q", title="regret (nats)", scale=alt.Scale(type="log", domain=[50, 100_000]))
+    y = alt.Y("regret:Q", title="regret (nats)", scale=alt.Scale(type="log", domain=[50, 200_000], nice=False))
     y = y.axis(values=[100, 1000, 10_000, 100_000], format="~s")
     colour = alt.Color("forecaster:N", scale=scale(COLOURS, names), title=None)
     shape = alt.Shape("forecaster:N", scale=scale(SHAPES, names), title=None)
@@ -114,9 +114,14 @@ def _growth_panel(title: str, label: str, along: str, points: list[Point]) -> An
     known = base.transform_filter("isValid(datum.quoted) && datum.quoted > 50")
     lower = known.mark_line(color="#888888", strokeDash=[1, 3]).encode(x=x, y="quoted:Q")
     largest = base.transform_filter(f"datum.size == {sizes[-1]}")
-    named = largest.mark_text(align="right", dy=-9, fontSize=10).encode(x=x, y="bound:Q", color=colour, text="name:N")
-    named = named.transform_calculate(name="'bound of ' + datum.forecaster")
-    return (bounds + lower + bars + line + marks + named).properties(width=330, height=230, title=title)
+    named = largest.transform_calculate(name="'bound of ' + datum.forecaster")
+    labels = [
+        named.transform_filter(f"datum.forecaster == '{name}'")
+        .mark_text(align="right", dy=dy, fontSize=10)
+        .encode(x=x, y="bound:Q", color=colour, text="name:N")
+        for name, dy in (("direct", -9), ("factored", 12))
+    ]
+    return alt.layer(bounds, lower, bars, line, marks, *labels).properties(width=330, height=230, title=title)
 
 
 def as_table(mixes: Array, regrets: dict[str, Array]) -> str:

@@ -1,0 +1,120 @@
+"""Commands as people type them: output, errors, exit codes, and nothing half-written."""
+
+import json
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+
+from presage.cli.entry import cli
+from presage.cli.talk import changed
+from presage.errors import OutputError, SettingError
+from presage.experiments.synthetic.settings import SMOKE
+from presage.store.files import write_together
+
+SMALL = ["--set", "rounds=120", "--set", "delay=12", "--set", "mixes=5", "--set", "delays=6,12", "--set", "sizes=5,10"]
+SMALL += ["--set", "growth_rounds=120"]
+SHOP = ["--set", "days=40", "--set", "purchases=40", "--set", "outcome_days=15"]
+
+
+def presage(*arguments: str) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-c", "from presage.cli import main; main()", *arguments]
+    return subprocess.run(command, capture_output=True, text=True, check=False, timeout=300)
+
+
+@pytest.mark.long
+def test_reproduce_prints_one_json_object_and_keeps_everything_together(tmp_path: Path) -> None:
+    done = presage("reproduce", "synthetic", "--trials", "8", "--seed", "3", "--json", "--out", str(tmp_path), *SMALL)
+    assert done.returncode == 0, done.stderr
+    report = json.loads(done.stdout)
+    assert set(report) == {"experiment", "settings", "seconds", "results", "claims"}
+    assert report["settings"]["trials"] == 8
+    assert set(report["seconds"]) == {"compile", "run"}
+    assert json.loads((tmp_path / "results.json").read_text())["results"] == report["results"]
+    assert sorted(path.suffix for path in tmp_path.iterdir()) == [".csv", ".json", ".png", ".png", ".svg", ".svg"]
+    assert "S6" in done.stderr
+
+
+@pytest.mark.long
+def test_demo_ends_with_a_table_a_sentence_and_a_page(tmp_path: Path) -> None:
+    done = presage("demo", "--seed", "1", "--out", str(tmp_path), "--json", *SHOP)
+    assert done.returncode == 0, done.stderr
+    result = json.loads(done.stdout)
+    assert set(result["forecasters"]) == {"marginal", "direct", "factored", "residual", "mixture"}
+    assert result["verdict"] in " ".join(done.stderr.split())
+    page = Path(result["page"]).read_text()
+    assert "vegaEmbed(" in page
+    assert 'src="http' not in page
+    assert '<link rel="stylesheet"' not in page
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (["reproduce", "nothing"], "'nothing' is not"),
+        (["reproduce", "synthetic", "--trials", "0"], "--trials"),
+        (["reproduce", "synthetic", "--trials", "-5"], "--trials"),
+        (["reproduce", "synthetic", "--seed", "-1"], "--seed"),
+        (["reproduce", "synthetic", "--set", "delay"], "name=value"),
+        (["reproduce", "synthetic", "--set", "delay=x"], "cannot be read as int"),
+        (["reproduce", "synthetic", "--set", "noise=7"], "share from 0 to 1"),
+        (["demo", "--set", "proxy_days=99"], "proxy_days"),
+        (["demo", "--out", "/proc/presage"], "nothing can be written there"),
+        (["unknown"], "No such command"),
+    ],
+)
+def test_bad_input_is_one_line_and_exit_code_2(arguments: list[str], words: str) -> None:
+    done = presage(*arguments)
+    assert done.returncode == 2
+    assert len(done.stderr.strip().splitlines()) == 1
+    assert words in done.stderr
+    assert done.stdout == ""
+
+
+def test_every_command_has_help_that_ends_with_an_example() -> None:
+    for name, command in cli.commands.items():
+        shown = CliRunner().invoke(cli, [name, "--help"])
+        assert shown.exit_code == 0
+        assert f"Example: presage {name}" in shown.output.strip().splitlines()[-1]
+        assert command.help
+
+
+def test_an_interrupt_ends_quietly_with_130() -> None:
+    code = "from presage.cli import main; main()"
+    command = [sys.executable, "-c", code, "reproduce", "synthetic", "--trials", "2000"]
+    process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    time.sleep(6)
+    process.send_signal(signal.SIGINT)
+    _, stderr = process.communicate(timeout=120)
+    assert process.returncode == 130
+    assert "Traceback" not in stderr
+
+
+def test_a_full_disk_leaves_nothing_behind(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    write_together(tmp_path, {"a": b"old"})
+
+    def full(descriptor: int) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr("presage.store.files.os.fsync", full)
+    with pytest.raises(OutputError, match="No space left"):
+        write_together(tmp_path, {"a": b"new", "b": b"new"})
+    assert [path.name for path in tmp_path.iterdir()] == ["a"]
+    assert (tmp_path / "a").read_bytes() == b"old"
+
+
+def test_a_folder_that_is_a_file_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    with pytest.raises(OutputError, match="nothing can be written"):
+        write_together(tmp_path / "file" / "deep", {"a": b""})
+
+
+def test_settings_change_by_name() -> None:
+    assert changed(SMOKE, ("noise=0.2", "sizes=3,4")).sizes == (3, 4)
+    for wrong in ("delay=1,2", "seed=1.5", "nothing=1", "useful="):
+        with pytest.raises(SettingError):
+            changed(SMOKE, (wrong,))
