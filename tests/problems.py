@@ -49,9 +49,6 @@ TABLES: dict[str, Factory] = {
     "direct-table": direct_table,
     "factored-table": factored_table,
     "residual-table": residual_table,
-    "direct-table-kt": partial(direct_table, alpha=0.5),
-    "direct-table-shrunk": partial(direct_table, shrinkage=4.0),
-    "factored-table-shrunk": partial(factored_table, shrinkage=4.0),
     "residual-table-shrunk": partial(residual_table, shrinkage=4.0, kappa=2.0),
 }
 NETWORKS: dict[str, Factory] = {

@@ -24,6 +24,11 @@ def picture(chart: Any, zoom: float = 2.0) -> Picture:
 _bundle: Callable[..., str] = vl_convert.javascript_bundle
 
 
+def warm_up() -> None:
+    """Start the renderer, which takes about a second the first time; it may be done while something else computes."""
+    vl_convert.vegalite_to_svg({"mark": "point", "data": {"values": []}})
+
+
 class Section(NamedTuple):
     """A part of a page: a heading, HTML, and a chart if there is one."""
 

@@ -109,7 +109,7 @@ def _over_trials(
 
     # The activations of a chunk of networks should stay in the cache of a core; tables cost so little that the
     # overhead of a program decides.
-    return in_chunks(play_chunk, episodes.trials, 10 if forecaster.replay else 100, progress)
+    return in_chunks(play_chunk, episodes.trials, 10 if forecaster.replay else 200, progress)
 
 
 @jax.jit

@@ -59,7 +59,7 @@ def play_rounds(program: Program, timetable: Timetable, dealt: Dealt, root: Key)
     def play_round(carry: Carry, now: tuple[Array, Timetable]) -> tuple[Carry, tuple[Array, Memo, Array | None]]:
         t, todo = now
         place = (t - 1) % layout.open
-        memos = jax.tree.map(lambda kept, new: kept.at[place].set(new), carry.memos, carry.last)
+        memos = jax.tree.map(partial(jax.lax.dynamic_update_index_in_dim, index=place, axis=0), carry.memos, carry.last)
         state = _learn(forecaster, layout, Revealed(dealt, memos, t), todo, carry.state)
         if forecaster.replay:
             drawing = Drawing(dealt, forecaster.replay, root, t)

@@ -36,8 +36,8 @@ def direct_table(
     >>> import numpy as np
     >>> from presage import Delays, Episode, Spaces, play
     >>> episode = Episode.fixed([0, 0, 0], [0, 0, 0], [1, 1, 1], Delays(proxy=0, outcome=1))
-    >>> np.exp(-play(direct_table(Spaces(1, 1, 2)), episode, key=0))  # 1/2, 1/2, then 2/3
-    array([0.5      , 0.5      , 0.6666667], dtype=float32)
+    >>> [f"{p:.3f}" for p in np.exp(-play(direct_table(Spaces(1, 1, 2)), episode, key=0))]
+    ['0.500', '0.500', '0.667']
     """
     prior = Prior(alpha, shrinkage, groups, buckets)
     chain = prior.chain(spaces.features, spaces.outcomes)

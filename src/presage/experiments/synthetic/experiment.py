@@ -2,8 +2,9 @@
 
 import json
 from importlib.metadata import version
+from threading import Thread
 
-from presage.charts.pictures import picture
+from presage.charts.pictures import picture, warm_up
 from presage.experiments.report import Report
 from presage.experiments.stopwatch import Stopwatch
 from presage.experiments.synthetic.claims import judge
@@ -23,6 +24,7 @@ from presage.metrics.intervals import mean_interval
 def reproduce_synthetic(settings: SyntheticSettings, progress: Progress) -> tuple[Report, dict[str, bytes]]:
     """The report of the synthetic experiment, and the files that keep it: pictures, tables and settings."""
     watch = Stopwatch()
+    Thread(target=warm_up, daemon=True).start()
     mixes, regrets = regret_by_mix(settings, progress)
     first = picture(figure_2(settings, mixes, regrets))
     figure_2_seconds = watch.seconds()
