@@ -59,7 +59,7 @@ def play_rounds(program: Program, timetable: Timetable, dealt: Dealt, root: Key)
     def play_round(carry: Carry, now: tuple[Array, Timetable]) -> tuple[Carry, tuple[Array, Memo, Array | None]]:
         t, todo = now
         place = (t - 1) % layout.open
-        memos = jax.tree.map(partial(jax.lax.dynamic_update_index_in_dim, index=place, axis=0), carry.memos, carry.last)
+        memos = jax.tree.map(lambda kept, new: kept.at[place].set(new), carry.memos, carry.last)
         state = _learn(forecaster, layout, Revealed(dealt, memos, t), todo, carry.state)
         if forecaster.replay:
             drawing = Drawing(dealt, forecaster.replay, root, t)
@@ -162,5 +162,5 @@ def _rows_at(order: Arrivals, positions: Array) -> Array:
 
 
 def _at(tree: Any, index: Array | int) -> Any:
-    """The rows of each array at indices that are known to be there."""
-    return jax.tree.map(lambda part: part.at[index].get(mode="promise_in_bounds", wrap_negative_indices=False), tree)
+    """The rows of each array at `index`."""
+    return jax.tree.map(lambda part: part[index], tree)
