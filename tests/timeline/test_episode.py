@@ -5,7 +5,7 @@ import pytest
 
 from presage import Delays, Episode, Features, Instance, Spaces, direct_table, play, play_trials
 from presage.errors import DelayError, ShapeError, SymbolError
-from presage.timeline.arrivals import arrivals, most_at_once
+from presage.timeline.arrivals import arrivals
 from tests.problems import PLAIN, episode
 
 
@@ -72,4 +72,3 @@ def test_arrivals_count_what_is_known_before_each_prediction() -> None:
     assert order.known.tolist() == [0, 0, 2, 2, 2, 3]  # row 3 is seen after the last round
     for t in range(6):
         assert order.known[t] == sum(0 <= at < t for at in seen)
-    assert most_at_once(order.known) == 2

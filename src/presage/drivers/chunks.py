@@ -19,8 +19,7 @@ def in_chunks(
     `play` is given the numbers of up to `at_most` trials and returns a pytree of JAX arrays. Chunks run side by
     side, one a core; a GPU takes all trials at once.
     """
-    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-    size = min(at_most, -(-trials // cores)) if jax.default_backend() == "cpu" else trials
+    size = min(at_most, -(-trials // cores())) if jax.default_backend() == "cpu" else trials
 
     chunks = chunked(trials, size)
     started = play(chunks[0])  # returns once it is compiled, so that no two threads compile the same program
@@ -31,9 +30,14 @@ def in_chunks(
             progress(len(np.unique(chunks[number])))
         return played
 
-    with ThreadPoolExecutor(cores) as threads:
+    with ThreadPoolExecutor(cores()) as threads:
         played = list(threads.map(play_chunk, range(len(chunks))))
     return jax.tree.map(lambda *parts: np.concatenate(parts)[:trials], *played)
+
+
+def cores() -> int:
+    """How many cores this process may use."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 def chunked(trials: int, size: int) -> list[Array]:

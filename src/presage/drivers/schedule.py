@@ -53,8 +53,8 @@ def deal(spaces: Spaces, replay: Replay | None, episode: Episode) -> tuple[Dealt
     """The episode checked against `spaces` and laid out; raises before anything is computed."""
     x, z, y = episode.encode(spaces)
     x = Instance(*(np.concatenate([part, part[..., -1:, :]], axis=-2) for part in x))
-    proxy_seen, outcome_seen = (_as_rounds(seen) for seen in (episode.proxy_seen, episode.outcome_seen))
-    proxies, outcomes = _arrivals(proxy_seen), _arrivals(outcome_seen)
+    proxy_seen, outcome_seen = (as_rounds(seen) for seen in (episode.proxy_seen, episode.outcome_seen))
+    proxies, outcomes = arrivals_of(proxy_seen), arrivals_of(outcome_seen)
     dealt = Dealt(
         x=x,
         z=z,
@@ -85,11 +85,13 @@ def take_trials(dealt: Dealt, trials: Array) -> Dealt:
     return Dealt(*jax.tree.map(take, trial_axes(dealt), dealt, is_leaf=lambda axis: axis is None))
 
 
-def _as_rounds(seen: Array) -> Array:
+def as_rounds(seen: Array) -> Array:
+    """The round at whose end feedback is seen, `LATER` if never, as int32."""
     return np.where(seen == NEVER, LATER, np.minimum(seen, LATER)).astype(np.int32)
 
 
-def _arrivals(seen: Array) -> Arrivals:
+def arrivals_of(seen: Array) -> Arrivals:
+    """The arrival order of one episode, or of each trial."""
     if seen.ndim == 1:
         return arrivals(seen)
     each = [arrivals(trial) for trial in seen]

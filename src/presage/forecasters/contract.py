@@ -62,6 +62,8 @@ class Forecaster:
     proxies first, in order"""
     rehearse: Callable[[State, Rows, Rows], State] = field(compare=False, repr=False)
     """rehearse(state, proxies, outcomes) -> state, one step on rows drawn again from the replay windows"""
+    made_of: Any = field(default=None, compare=False, repr=False)
+    """What a driver that knows a faster road needs: the chains of a table, the pool of a mixture"""
 
 
 def unmoved(state: State, proxies: Rows, outcomes: Rows) -> State:  # noqa: ARG001

@@ -8,6 +8,7 @@ Along a chain of keys from coarse to fine, each level shrinks to the one before 
 
 from dataclasses import dataclass
 from itertools import pairwise
+from typing import NamedTuple
 
 import jax.numpy as jnp
 
@@ -48,6 +49,13 @@ class Chain:
         return tuple(
             add_at(table, (key.row(x.symbols), *cell), weight) for key, table in zip(self.keys, counts, strict=True)
         )
+
+
+class Chains(NamedTuple):
+    """What a table is made of: p(y|x) alone, or h(z|x) and g(y|z)."""
+
+    h: Chain | None
+    g: Chain
 
 
 @dataclass(frozen=True)

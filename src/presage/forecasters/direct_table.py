@@ -5,7 +5,7 @@ from typing import NamedTuple
 
 from presage.arrays import namespace
 from presage.forecasters.contract import Forecast, Forecaster, Rows, unmoved
-from presage.forecasters.counts import Counts, Prior, known
+from presage.forecasters.counts import Chains, Counts, Prior, known
 from presage.forecasters.keys import BUCKETS
 from presage.spaces import Array, Instance, Spaces
 
@@ -57,4 +57,5 @@ def direct_table(
         return DirectTable(chain.add(state.outcomes, outcomes.x, (y,), weight))
 
     settings = tuple(asdict(prior).items())
-    return Forecaster("direct-table", spaces, settings, None, init, predict, nowcast, learn, unmoved)
+    made_of = Chains(None, chain)
+    return Forecaster("direct-table", spaces, settings, None, init, predict, nowcast, learn, unmoved, made_of)

@@ -5,7 +5,7 @@ from typing import NamedTuple
 
 from presage.arrays import namespace
 from presage.forecasters.contract import Forecast, Forecaster, Rows, unmoved
-from presage.forecasters.counts import Chain, Counts, Prior, known, pairs
+from presage.forecasters.counts import Chain, Chains, Counts, Prior, known, pairs
 from presage.forecasters.keys import BUCKETS
 from presage.spaces import Array, Instance, Spaces
 
@@ -72,4 +72,4 @@ def count_factors(
         counted = g.add(counted, outcomes.x, *pairs(outcomes.z, outcomes.y, outcomes.weight))
         return FactoredTable(h.add(state.proxies, proxies.x, (z,), weight), counted)
 
-    return Forecaster(name, spaces, settings, None, init, predict, nowcast, learn, unmoved)
+    return Forecaster(name, spaces, settings, None, init, predict, nowcast, learn, unmoved, Chains(h, g))

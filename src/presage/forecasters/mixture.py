@@ -66,7 +66,7 @@ def mixture(
     pool = tuple(experts)
     _check_pool(spaces, pool)
     between("share", share, 0.0, 1.0 / len(pool))
-    mixed = _Pool(pool, _judge(pool, rule), rule, share)
+    mixed = Pool(pool, _judge(pool, rule), rule, share)
     settings = (
         ("experts", tuple((expert.name, expert.settings) for expert in pool)),
         ("weighting", (type(rule).__name__, *asdict(rule).items())),
@@ -83,12 +83,13 @@ def mixture(
         mixed.nowcast,
         mixed.learn,
         mixed.rehearse,
+        mixed,
     )
 
 
 @dataclass(frozen=True)
-class _Pool:
-    """The functions of a mixture of these experts."""
+class Pool:
+    """Experts, which of them now-casts, and how they are weighed: the functions of their mixture."""
 
     experts: tuple[Forecaster, ...]
     judge: int
@@ -96,11 +97,13 @@ class _Pool:
     share: float
 
     def init(self, key: Key) -> Mixture:
+        """Experts that know nothing, all of one weight."""
         states = tuple(expert.init(jax.random.fold_in(key, k)) for k, expert in enumerate(self.experts))
         zeros = jnp.zeros(len(self.experts))
         return Mixture(states, Scores(zeros, jnp.zeros(()), zeros, jnp.zeros(())))
 
     def predict(self, state: Mixture, x: Instance) -> Forecast:
+        """The weighted mean of what the experts predict."""
         forecasts = [expert.predict(own, x) for expert, own in zip(self.experts, state.experts, strict=True)]
         xp = namespace(state.scores.expected)
         each = xp.stack([forecast.log_probabilities for forecast in forecasts])  # [K, Y]
@@ -109,12 +112,15 @@ class _Pool:
         return Forecast(log_probabilities, MixtureMemo(each, tuple(forecast.memo for forecast in forecasts)))
 
     def nowcast(self, state: Mixture, x: Instance, z: Array) -> Array:
+        """What the judge tells once the proxy is known."""
         return self.experts[self.judge].nowcast(state.experts[self.judge], x, z)
 
     def learn(self, state: Mixture, proxies: Rows, outcomes: Rows) -> Mixture:
+        """The experts and their scores after these rows, one at a time."""
         return _fold(self._learn_outcome, _fold(self._learn_proxy, state, proxies), outcomes)
 
     def rehearse(self, state: Mixture, proxies: Rows, outcomes: Rows) -> Mixture:
+        """The experts after a training step each."""
         each = zip(self.experts, state.experts, strict=True)
         return state._replace(experts=tuple(expert.rehearse(own, proxies, outcomes) for expert, own in each))
 

@@ -30,8 +30,3 @@ def arrivals(seen: Array) -> Arrivals:
     rows[: len(order)] = order
     known = np.searchsorted(seen[order], np.arange(rounds + 1), side="left")
     return Arrivals(rows, known.astype(np.int32))
-
-
-def most_at_once(known: Array) -> int:
-    """The largest number of rows that arrive at the end of one round."""
-    return int(np.diff(known, axis=-1).max(initial=0))

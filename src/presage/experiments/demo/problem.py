@@ -4,7 +4,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from presage.drivers.compiled import Progress, play_experts, play_trials
+from presage.drivers.compiled import Progress
+from presage.drivers.counted import count_experts
 from presage.forecasters.contract import Forecaster
 from presage.forecasters.direct_table import direct_table
 from presage.forecasters.factored_table import factored_table
@@ -61,9 +62,9 @@ def shop_forecasters(spaces: Spaces) -> Forecaster:
 def run_shop(settings: ShopSettings, trials: int, seed: int, progress: Progress) -> ShopRun:
     """Shops simulated and forecast purchase by purchase."""
     dealt = settings.deal(trials, seed)
-    losses = play_experts(shop_forecasters(settings.spaces), dealt.episode, seed, progress)
+    losses = count_experts(shop_forecasters(settings.spaces), dealt.episode, progress)
     assert losses.experts is not None
-    marginal = _marginal(dealt.episode, seed)
+    marginal = _marginal(dealt.episode)
     each = dict(zip(NAMES, (marginal, *losses.experts.swapaxes(0, 1), losses.own), strict=True))
     late = dealt.day >= settings.outcome_days
     new = dealt.age[:, late] < settings.outcome_days
@@ -74,12 +75,12 @@ def run_shop(settings: ShopSettings, trials: int, seed: int, progress: Progress)
     return ShopRun(excess, scores, float(new.mean()))
 
 
-def _marginal(episode: Episode, seed: int) -> Array:
+def _marginal(episode: Episode) -> Array:
     """The running marginal: one estimate for all titles."""
     everything = Episode.varying(
         np.zeros_like(episode.z), episode.z, episode.y, episode.proxy_seen, episode.outcome_seen
     )
-    return play_trials(direct_table(Spaces(1, 3, 2)), everything, seed)
+    return count_experts(direct_table(Spaces(1, 3, 2)), everything).own
 
 
 def _score(name: str, losses: Array, truth: Array, new: Array) -> Score:

@@ -5,7 +5,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from presage.drivers.compiled import play_experts, play_trials, run_trials
+from presage.drivers.compiled import run_trials
+from presage.drivers.counted import count_experts
 from presage.experiments.synthetic.settings import SyntheticSettings
 from presage.forecasters.direct_table import direct_table
 from presage.forecasters.factored_table import factored_table
@@ -59,7 +60,7 @@ def regret_by_mix(settings: SyntheticSettings, progress: Progress) -> tuple[Arra
     regrets: dict[str, Array] = {}
     for useful in settings.useful:
         episode = dealt.obscured(useful, _seed(settings, 2)).episode
-        losses = play_experts(mixture(_world(settings).spaces), episode, settings.seed, progress)
+        losses = count_experts(mixture(_world(settings).spaces), episode, progress)
         assert losses.experts is not None
         percent = round(100 * useful)
         # Outcomes do not depend on how useful proxies are, so direct is the same for each.
@@ -106,7 +107,7 @@ def _grown(
     quoted = {"direct": quoted_lower_bound(rounds, delay, instances)}
     points = []
     for name, make in (("direct", direct_table), ("factored", factored_table)):
-        losses = play_trials(make(spaces), dealt.episode, settings.seed, progress)
+        losses = count_experts(make(spaces), dealt.episode, progress).own
         regrets = regret(losses, dealt.true_loss)
         points.append(Point(*where, delay, instances, name, regrets, bounds[name], quoted.get(name)))
     return points
@@ -123,7 +124,7 @@ def _parts(settings: SyntheticSettings, mix: float, useful: float, progress: Pro
     dealt = _deal(settings, mix).obscured(useful, _seed(settings, 2))
     episode, twin, truth = dealt.episode, dealt.episode.without_delay(), dealt.true_loss
     spaces = _world(settings).spaces
-    both = [play_experts(mixture(spaces), each, settings.seed, progress).experts for each in (episode, twin)]
+    both = [count_experts(mixture(spaces), each, progress).experts for each in (episode, twin)]
     assert both[0] is not None
     assert both[1] is not None
     shared, corrected = (
@@ -153,7 +154,7 @@ def lemma_2_terms(settings: SyntheticSettings, dealt: Trials) -> tuple[float, fl
     h = direct_table(Spaces(settings.instances, 1, settings.proxies))
     outcomes = Episode.varying(episode.z, nothing, episode.y, episode.outcome_seen, episode.outcome_seen)
     proxies = Episode.varying(episode.x, nothing, episode.z, episode.proxy_seen, episode.proxy_seen)
-    g_losses, h_losses = play_trials(g, outcomes, settings.seed), play_trials(h, proxies, settings.seed)
+    g_losses, h_losses = count_experts(g, outcomes).own, count_experts(h, proxies).own
     return float(regret(g_losses, dealt.g_loss).mean()), float(regret(h_losses, dealt.h_loss).mean())
 
 

@@ -1,0 +1,236 @@
+"""The two loops of the counting driver, compiled by numba: over plain arrays, for several trials one after another.
+
+They are compiled for each number of proxies, outcomes and experts: loops of known length run three times as fast.
+"""
+
+from collections.abc import Callable
+from functools import lru_cache
+from typing import Any, NamedTuple
+
+import numba
+import numpy as np
+
+from presage.spaces import Array
+
+Function = Callable[..., Any]
+compiled: Callable[[Function], Function] = numba.njit(cache=True, nogil=True, error_model="numpy")
+inlined: Callable[[Function], Function] = numba.njit(nogil=True, error_model="numpy", forceinline=True)
+
+PROXIES, OUTCOMES, PAIRS = 0, 1, 2
+"""What a table counts for each of its rows: z, y, or both."""
+
+
+class Tables(NamedTuple):
+    """The distinct tables that a pool of experts reads, in one stretch of memory."""
+
+    kinds: Array  # int64 [tables]: PROXIES, OUTCOMES or PAIRS
+    widths: Array  # int64 [tables]: cells a row
+    first: Array  # int64 [tables]: the cell where each begins
+    cells: int  # of all of them
+
+
+class Levels(NamedTuple):
+    """The distinct levels of the experts' chains, each after the coarser one that it shrinks to."""
+
+    tables: Array  # int64 [levels]
+    parents: Array  # int64 [levels]: -1 for the coarsest of a chain, which shrinks to the uniform distribution
+    strengths: Array  # float64 [levels]: alpha of the coarsest, kappa of the others
+    experts: Array  # int64 [K, 2]: the last level of h and of g; no h (-1) in p(y|x)
+    judge: Array  # int64: the levels of g of the expert that now-casts, coarse to fine; none without early weights
+
+
+class Feedback(NamedTuple):
+    """What is learnt of B trials, and when; orders and moments have one row if all trials share them."""
+
+    z: Array  # int32 [B, T]
+    y: Array  # int32 [B, T]
+    proxy_seen: Array  # int32 [B or 1, T]
+    outcome_seen: Array
+    proxies: Array  # int32 [B or 1, T]: rows in the order their proxies arrive
+    proxies_known: Array  # int32 [B or 1, T + 1]: how many before each round
+    outcomes: Array
+    outcomes_known: Array
+
+
+class Weighing(NamedTuple):
+    """How experts are weighed: by expected losses before outcomes come, or by outcomes alone."""
+
+    early: bool
+    gamma: float
+    share: float
+
+
+@inlined
+def locate(tables: Tables, rows: Array, trial: int, row: int, places: Array) -> None:
+    """Writes into `places` the first cell of the row that an instance names in each table."""
+    for table in range(len(places)):
+        places[table] = tables.first[table] + rows[table, trial, row] * tables.widths[table]
+
+
+@inlined
+def add(counts: Array, tables: Tables, places: Array, kind: int, cell: int) -> None:
+    """Adds one to a cell of the located row in every table of one kind."""
+    for table in range(len(places)):
+        if tables.kinds[table] == kind:
+            counts[places[table] + cell] += 1
+
+
+@inlined
+def read(counts: Array, levels: Levels, level: int, places: Array, context: int, symbols: int, said: Array) -> None:
+    """Writes into `said[level]` what a level says in one context, shrunk to what its parent has said."""
+    start, at, parent = places[levels.tables[level]] + context * symbols, context * symbols, levels.parents[level]
+    strength = levels.strengths[level]
+    total = 0.0
+    for symbol in range(symbols):
+        total += counts[start + symbol]
+    if parent < 0:
+        weight = 1.0 / (total + strength * symbols)
+        for symbol in range(symbols):
+            said[level, at + symbol] = (counts[start + symbol] + strength) * weight
+    else:
+        weight = 1.0 / (total + strength)
+        for symbol in range(symbols):
+            said[level, at + symbol] = (counts[start + symbol] + strength * said[parent, at + symbol]) * weight
+
+
+@lru_cache(maxsize=64)
+def counting_loop(proxies: int, outcomes: int) -> Function:
+    """The loop over events that counts, for so many symbols."""
+
+    def count_rounds(tables: Tables, levels: Levels, rows: Array, feedback: Feedback, said: Array, told: Array) -> None:
+        """Writes what each expert says in each round, and what the judge tells of each row as its feedback comes.
+
+        `rows` int32 [tables, B, T] are the rows that instances name. Fills `said` [B, T, K, Y] and, if there is a
+        judge, `told` [B, 2, T, Y]: its now-casts of a row's outcome as the proxy comes and again as the outcome does.
+        """
+        counts = np.empty(tables.cells)
+        places = np.empty(len(tables.kinds), np.int64)
+        by_level = np.empty((len(levels.parents), proxies * max(proxies, outcomes)))
+        mixed = np.empty(outcomes)
+        for trial in range(said.shape[0]):
+            own = trial if len(feedback.proxies) > 1 else 0
+            counts[:] = 0
+            for now in range(said.shape[1]):
+                before = max(now - 1, 0)
+                for position in range(feedback.proxies_known[own, before], feedback.proxies_known[own, now]):
+                    row = feedback.proxies[own, position]
+                    z, y = feedback.z[trial, row], feedback.y[trial, row]
+                    locate(tables, rows, trial, row, places)
+                    add(counts, tables, places, PROXIES, z)
+                    if feedback.outcome_seen[own, row] < feedback.proxy_seen[own, row]:
+                        add(counts, tables, places, PAIRS, z * outcomes + y)
+                        continue
+                    for level in levels.judge:
+                        read(counts, levels, level, places, z, outcomes, by_level)
+                    if len(levels.judge):
+                        for symbol in range(outcomes):
+                            told[trial, 0, row, symbol] = by_level[levels.judge[-1], z * outcomes + symbol]
+                for position in range(feedback.outcomes_known[own, before], feedback.outcomes_known[own, now]):
+                    row = feedback.outcomes[own, position]
+                    z, y = feedback.z[trial, row], feedback.y[trial, row]
+                    locate(tables, rows, trial, row, places)
+                    add(counts, tables, places, OUTCOMES, y)
+                    if feedback.outcome_seen[own, row] < feedback.proxy_seen[own, row]:
+                        continue
+                    for level in levels.judge:
+                        read(counts, levels, level, places, z, outcomes, by_level)
+                    if len(levels.judge):
+                        for symbol in range(outcomes):
+                            told[trial, 1, row, symbol] = by_level[levels.judge[-1], z * outcomes + symbol]
+                    add(counts, tables, places, PAIRS, z * outcomes + y)
+                locate(tables, rows, trial, now, places)
+                for level in range(len(levels.parents)):
+                    kind = tables.kinds[levels.tables[level]]
+                    if kind == PROXIES:
+                        read(counts, levels, level, places, 0, proxies, by_level)
+                    elif kind == OUTCOMES:
+                        read(counts, levels, level, places, 0, outcomes, by_level)
+                    else:
+                        for proxy in range(proxies):
+                            read(counts, levels, level, places, proxy, outcomes, by_level)
+                for expert in range(said.shape[2]):
+                    h, g = levels.experts[expert, 0], levels.experts[expert, 1]
+                    for symbol in range(outcomes):
+                        mixed[symbol] = by_level[g, symbol] * (by_level[h, 0] if h >= 0 else 1.0)
+                    if h >= 0:
+                        for proxy in range(1, proxies):
+                            for symbol in range(outcomes):
+                                mixed[symbol] += by_level[h, proxy] * by_level[g, proxy * outcomes + symbol]
+                    for symbol in range(outcomes):
+                        said[trial, now, expert, symbol] = mixed[symbol]
+
+    return compiled(count_rounds)
+
+
+@lru_cache(maxsize=64)
+def weighing_loop(outcomes: int) -> Function:
+    """The loop over events that weighs, for so many outcomes."""
+
+    def weigh_rounds(
+        weighing: Weighing, feedback: Feedback, said: Array, logs: Array, told: Array, own_loss: Array
+    ) -> None:
+        """Writes the loss of the mixture in each round into `own_loss` [B, T], from what its experts said.
+
+        `logs` are the logarithms of `said` [B, T, K, Y]; see `presage.forecasters.weights` for the formulas.
+        """
+        trials, rounds, experts = logs.shape[0], logs.shape[1], logs.shape[2]
+        gamma, share, evenly = weighing.gamma, weighing.share, 1.0 / experts
+        total, lean, fresh = np.empty(experts), np.empty(experts), np.empty(experts)
+        for trial in range(trials):
+            own = trial if len(feedback.proxies) > 1 else 0
+            total[:], lean[:] = 0.0, 0.0
+            mass, matured = 0.0, 0.0
+            for now in range(rounds):
+                before = max(now - 1, 0)
+                if weighing.early:
+                    for position in range(feedback.proxies_known[own, before], feedback.proxies_known[own, now]):
+                        row = feedback.proxies[own, position]
+                        if feedback.outcome_seen[own, row] < feedback.proxy_seen[own, row]:
+                            continue
+                        mean = 0.0
+                        for expert in range(experts):
+                            loss = 0.0
+                            for symbol in range(outcomes):
+                                loss -= told[trial, 0, row, symbol] * logs[trial, row, expert, symbol]
+                            fresh[expert] = loss
+                            mean += loss * evenly
+                        for expert in range(experts):
+                            total[expert] = gamma * total[expert] + fresh[expert] - mean
+                        mass = gamma * mass + 1.0
+                for position in range(feedback.outcomes_known[own, before], feedback.outcomes_known[own, now]):
+                    row = feedback.outcomes[own, position]
+                    y = feedback.y[trial, row]
+                    expected = weighing.early and feedback.proxy_seen[own, row] <= feedback.outcome_seen[own, row]
+                    mean = 0.0
+                    for expert in range(experts):
+                        loss = -logs[trial, row, expert, y]
+                        if expected:
+                            for symbol in range(outcomes):
+                                loss += told[trial, 1, row, symbol] * logs[trial, row, expert, symbol]
+                        fresh[expert] = loss
+                        mean += loss * evenly
+                    if expected:
+                        matured = gamma * matured + 1.0
+                        for expert in range(experts):
+                            lean[expert] = gamma * lean[expert] + fresh[expert] - mean
+                    else:
+                        mass = gamma * mass
+                        for expert in range(experts):
+                            total[expert] = gamma * total[expert] + fresh[expert] - mean
+                y = feedback.y[trial, now]
+                if y < 0:
+                    own_loss[trial, now] = np.nan
+                    continue
+                least, debiased = np.inf, mass / max(matured, 1.0)
+                for expert in range(experts):
+                    fresh[expert] = total[expert] + debiased * lean[expert]
+                    least = min(least, fresh[expert])
+                whole, likely, kept = 0.0, 0.0, 0.0
+                for expert in range(experts):
+                    weight, probability = np.exp(least - fresh[expert]), said[trial, now, expert, y]
+                    whole += weight
+                    likely += weight * probability
+                    kept += share * probability
+                own_loss[trial, now] = -np.log((1 - share * experts) * likely / whole + kept)
+
+    return compiled(weigh_rounds)
