@@ -7,7 +7,8 @@
     │   ├── SymbolError           a symbol outside its space
     │   ├── FeatureError          a dense feature that is not a finite number
     │   ├── ShapeError            arrays that do not belong together
-    │   └── DelayError            feedback that would be known before its time
+    │   ├── DelayError            feedback that would be known before its time
+    │   └── DataError             a file of data that is missing, damaged or not in its format
     ├── FeedbackError             feedback that cannot be joined (also a LookupError)
     │   ├── UnknownIdError        nothing was predicted under this id
     │   └── RepeatedFeedbackError this feedback was given before
@@ -59,6 +60,10 @@ class ShapeError(InputError):
 
 class DelayError(InputError):
     """Feedback that would be known before its time."""
+
+
+class DataError(InputError):
+    """A file of data that is missing, damaged or not in its format."""
 
 
 class FeedbackError(PresageError, LookupError):

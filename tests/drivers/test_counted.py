@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from presage import Episode, Spaces, direct_network, direct_table, factored_table, mixture, play_trials, residual_table
-from presage.drivers import counted, kernels
+from presage.drivers import counted, kernels, weighed
 from presage.drivers.compiled import Losses, play_experts
 from presage.drivers.counted import can_count, count_experts
 from presage.errors import SettingError, ShapeError
@@ -55,11 +55,11 @@ def test_tables_that_back_off_through_features_agree_too(kind: str) -> None:
 def test_the_loops_say_the_same_uncompiled(kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
     dealt = Episode.stack([episode(kind, rounds=80)])
     quick = count_experts(mixture(PLAIN), dealt)
-    for name in ("locate", "add", "read"):
+    for name in ("locate", "add", "read", "say"):
         monkeypatch.setattr(kernels, name, getattr(kernels, name).py_func)
-    for name in ("counting_loop", "weighing_loop"):
+    for module, name in ((counted, "counting_loop"), (weighed, "weighing_loop")):
         loop = getattr(kernels, name)
-        monkeypatch.setattr(counted, name, lambda *sizes, loop=loop: loop(*sizes).py_func)
+        monkeypatch.setattr(module, name, lambda *sizes, loop=loop: loop(*sizes).py_func)
     assert gap(count_experts(mixture(PLAIN), dealt), quick) < 1e-6
 
 

@@ -29,30 +29,37 @@ SINGLES = (direct_table, factored_table, residual_table)
 
 
 def test_early_weights_follow_their_formulas() -> None:
-    """A plain loop over the experts' own predictions, kept apart from the mixture's code."""
+    """A plain loop over counts, kept apart from the code of tables and mixture."""
     dealt, gamma = episode("fixed", rounds=120), 0.99
-    said = [np.exp(play_live(make(PLAIN), dealt, 0, "numpy")[0]) for make in SINGLES]  # K x [T, Y]
-    each = np.stack(said, axis=1)  # [T, K, Y]
-    n_xzy = np.zeros((7, 3, 2))
+    n_xz, n_xzy = np.zeros((7, 3)), np.zeros((7, 3, 2))
     score, lean, mass, matured = np.zeros(3), np.zeros(3), 0.0, 0.0
-    losses = []
+    said, losses = [], []
 
     def now_cast(row: int) -> np.ndarray:
         shared = n_xzy.sum(0)[dealt.z[row]] + 1
         own = n_xzy[dealt.x[row], dealt.z[row]]
         return np.asarray((own + 5 * shared / shared.sum()) / (own.sum() + 5))
 
+    def predicted(x: int) -> np.ndarray:  # [K, Y], from what is counted by now
+        own, shared, h = n_xzy[x], n_xzy.sum(0) + 1, n_xz[x] + 1
+        g = shared / shared.sum(1, keepdims=True)
+        direct = own.sum(0) + 1
+        residual = (own + 5 * g) / (own.sum(1, keepdims=True) + 5)
+        return np.stack([direct / direct.sum(), h / h.sum() @ g, h / h.sum() @ residual])
+
     for t in range(dealt.rounds):
         total = score + (mass * lean / matured if matured else 0)
         weights = np.exp(total.min() - total)
         weights = 0.97 * weights / weights.sum() + 0.01
-        losses.append(-np.log(weights @ each[t, :, dealt.y[t]]))
+        said.append(predicted(dealt.x[t]))
+        losses.append(-np.log(weights @ said[t][:, dealt.y[t]]))
         if (row := t - 3) >= 0:
-            score = gamma * score - np.log(each[row]) @ now_cast(row)
+            score = gamma * score - np.log(predicted(dealt.x[row])) @ now_cast(row)
             mass = gamma * mass + 1
+            n_xz[dealt.x[row], dealt.z[row]] += 1
         if (row := t - 40) >= 0:
-            expected = -np.log(each[row]) @ now_cast(row)
-            lean = gamma * lean - np.log(each[row, :, dealt.y[row]]) - expected
+            expected = -np.log(said[row]) @ now_cast(row)
+            lean = gamma * lean - np.log(said[row][:, dealt.y[row]]) - expected
             matured = gamma * matured + 1
             n_xzy[dealt.x[row], dealt.z[row], dealt.y[row]] += 1
     assert np.abs(play(mixture(PLAIN), dealt, 0) - losses).max() < 2e-6

@@ -2,6 +2,7 @@
 
 import html
 import json
+import re
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
@@ -17,8 +18,13 @@ class Picture(NamedTuple):
 
 def picture(chart: Any, zoom: float = 2.0) -> Picture:
     """The chart as SVG, and as PNG with `zoom` pixels to the point."""
-    drawn = vl_convert.vegalite_to_svg(chart.to_json(validate=False))
+    drawn = _shorter(vl_convert.vegalite_to_svg(chart.to_json(validate=False)))
     return Picture(drawn.encode(), bytes(vl_convert.svg_to_png(drawn, scale=zoom)))
+
+
+def _shorter(svg: str) -> str:
+    """The picture with no more than two decimals in its numbers: a hundredth of a point cannot be seen."""
+    return re.sub(r"\d+\.\d{3,}", lambda number: f"{float(number[0]):.2f}".rstrip("0").rstrip("."), svg)
 
 
 _bundle: Callable[..., str] = vl_convert.javascript_bundle

@@ -8,8 +8,10 @@ from importlib.metadata import version
 
 import click
 
+from presage.cli.data import data
 from presage.cli.demo import demo
 from presage.cli.reproduce import reproduce
+from presage.cli.tune import tune_command
 from presage.errors import PresageError
 
 
@@ -19,8 +21,10 @@ def cli() -> None:
     """Presage predicts slow outcomes from early signs."""
 
 
+cli.add_command(data)
 cli.add_command(demo)
 cli.add_command(reproduce)
+cli.add_command(tune_command)
 
 
 def main() -> None:

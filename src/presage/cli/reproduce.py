@@ -2,47 +2,146 @@
 
 import dataclasses
 import json
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import click
 
+from presage.cli.sources import commit_source, market_source
 from presage.cli.talk import changed, console, json_option, progress_bar, seed_option, set_option, show_table
+from presage.errors import SettingError
+from presage.experiments.github import settings as github
+from presage.experiments.github.experiment import reproduce_github
+from presage.experiments.marketplace import settings as marketplace
+from presage.experiments.marketplace.experiment import reproduce_marketplace
+from presage.experiments.report import Report
 from presage.experiments.synthetic.experiment import episodes_played, reproduce_synthetic
 from presage.experiments.synthetic.settings import PAPER
 from presage.store.files import check_folder, write_together
 
+Result = tuple[Report, dict[str, bytes]]
 
-@click.command(epilog="Example: presage reproduce synthetic --trials 50 --out out/synthetic --check")
-@click.argument("experiment", type=click.Choice(["synthetic"]))
-@click.option(
-    "--trials", type=click.IntRange(min=2), default=PAPER.trials, show_default=True, help="Trials to average."
-)
+
+@dataclasses.dataclass(frozen=True)
+class Asked:
+    """What was asked for on the command line."""
+
+    trials: int
+    seed: int
+    data: Path | None
+    settings: str | None  # paper or tuned; the experiment's default if None
+    changes: tuple[str, ...]
+
+    def of(self, paper: Any, tuned: Any, default: Any) -> Any:
+        """The settings of an experiment, with the changes that do not concern its world."""
+        chosen = {"paper": paper, "tuned": tuned, None: default}[self.settings]
+        own = tuple(change for change in self.changes if not change.startswith("world."))
+        return changed(dataclasses.replace(chosen, trials=self.trials, seed=self.seed), own)
+
+    @property
+    def world(self) -> tuple[str, ...]:
+        """The changes that concern the embedded world."""
+        return tuple(change.removeprefix("world.") for change in self.changes if change.startswith("world."))
+
+
+def run_synthetic(asked: Asked) -> Result:
+    """Figure 2."""
+    if asked.data or asked.settings == "tuned" or asked.world:
+        raise SettingError("the synthetic experiment has no data and no tuned settings", "synthetic", "leave them out")
+    settings = asked.of(PAPER, PAPER, PAPER)
+    with progress_bar("synthetic: episodes", episodes_played(settings)) as progress:
+        return reproduce_synthetic(settings, progress)
+
+
+def run_github(asked: Asked) -> Result:
+    """Figures 4 and 5."""
+    settings = asked.of(github.PAPER, github.TUNED, github.PAPER)
+    history, source = commit_source(asked.data, asked.world, asked.seed)
+    with progress_bar("github: trials", settings.trials) as progress:
+        return reproduce_github(settings, history, source, progress)
+
+
+def run_marketplace(asked: Asked) -> Result:
+    """Figures 6 and 7."""
+    settings = asked.of(marketplace.PAPER, marketplace.TUNED, marketplace.TUNED)
+    market, source = market_source(asked.data, asked.world, asked.seed, settings.launches)
+    with progress_bar("marketplace: trials", 2 * settings.trials) as progress:
+        return reproduce_marketplace(settings, market, source, progress)
+
+
+EXPERIMENTS: dict[str, Callable[[Asked], Result]] = {
+    "synthetic": run_synthetic,
+    "github": run_github,
+    "marketplace": run_marketplace,
+}
+
+
+@click.command(epilog="Example: presage reproduce github --trials 50 --out out/github --check")
+@click.argument("experiment", type=click.Choice([*EXPERIMENTS, "all"]))
+@click.option("--data", type=click.Path(path_type=Path), help="Real data, in a folder; an embedded world if left out.")
+@click.option("--trials", type=click.IntRange(min=2), default=200, show_default=True, help="Trials to average.")
 @seed_option
+@click.option("--settings", type=click.Choice(["paper", "tuned"]), help="The paper's settings, or ours for this data.")
 @click.option("--out", type=click.Path(path_type=Path), help="Keep pictures, tables and settings in this folder.")
 @click.option("--check", is_flag=True, help="Exit with 1 if a claim does not hold.")
 @set_option
 @json_option
 def reproduce(  # noqa: PLR0917
-    experiment: str, trials: int, seed: int, out: Path | None, check: bool, changes: tuple[str, ...], as_json: bool
+    experiment: str,
+    data: Path | None,
+    trials: int,
+    seed: int,
+    settings: str | None,
+    out: Path | None,
+    check: bool,
+    changes: tuple[str, ...],
+    as_json: bool,
 ) -> int:
-    """Reproduce figures of the paper and say which of its claims hold.
+    r"""Reproduce figures of the paper and say which of its claims hold.
 
-    synthetic: Figure 2 (regret from adversarial to uniform schedules), and how regret grows with the delay and with
-    the number of instances.
+    \b
+    synthetic    Figure 2: regret from adversarial to uniform schedules, and how it grows
+    github       Figures 4 and 5: will a repository stay active, when the repositories asked about shift
+    marketplace  Figures 6 and 7: engagement with items, with new ones every day and without
+    all          the three of them, on embedded data
+
+    A setting of an embedded world is changed with --set world.NAME=VALUE. A run that was interrupted goes on where it
+    stopped.
     """
-    settings = changed(dataclasses.replace(PAPER, trials=trials, seed=seed), changes)
+    names = list(EXPERIMENTS) if experiment == "all" else [experiment]
+    if experiment == "all" and (data or settings or changes):
+        wrong = "--data, --settings and --set concern one experiment"
+        raise SettingError(wrong, "all", "name the experiment, or leave them out")
     if out:
         check_folder(out)
-    with progress_bar(f"{experiment}: episodes", episodes_played(settings)) as progress:
-        report, files = reproduce_synthetic(settings, progress)
-    if out:
-        write_together(out, files)
+    reports = []
+    for name in names:
+        report, files = EXPERIMENTS[name](Asked(trials, seed, data, settings, changes))
+        if out:
+            write_together(out / name if len(names) > 1 else out, files)
+        _show(report)
+        reports.append(report)
     if as_json:
-        click.echo(json.dumps(report.as_json()))
+        click.echo(json.dumps(_together(reports) if experiment == "all" else reports[0].as_json()))
+    console.print(f"Pictures and tables: {out}" if out else "Keep pictures and tables with --out DIR.")
+    return 1 if check and not all(report.all_hold for report in reports) else 0
+
+
+def _show(report: Report) -> None:
     show_table(
         ["claim", "holds", "", "measured"],
         [[claim.id, "yes" if claim.holds else "NO", claim.text, claim.measured] for claim in report.claims],
     )
-    took = f"{report.seconds.run:.1f} s, and {report.seconds.compile:.1f} s to compile"
-    console.print(f"{took}. {f'Pictures and tables: {out}' if out else 'Keep pictures and tables with --out DIR.'}")
-    return 1 if check and not report.all_hold else 0
+    console.print(f"{report.experiment}: {report.seconds.run:.1f} s, and {report.seconds.compile:.1f} s to compile.\n")
+
+
+def _together(reports: list[Report]) -> dict[str, Any]:
+    each = {report.experiment: report.as_json() for report in reports}
+    return {
+        "experiment": "all",
+        "settings": {name: report["settings"] for name, report in each.items()},
+        "seconds": {part: sum(report["seconds"][part] for report in each.values()) for part in ("compile", "run")},
+        "results": {name: report["results"] for name, report in each.items()},
+        "claims": [claim for report in each.values() for claim in report["claims"]],
+    }

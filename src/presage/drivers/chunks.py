@@ -12,12 +12,16 @@ from presage.spaces import Array
 
 
 def in_chunks(
-    play: Callable[[Array], Any], trials: int, at_most: int, progress: Callable[[int], None] | None = None
+    play: Callable[[Array], Any],
+    trials: int,
+    at_most: int,
+    progress: Callable[[int], None] | None = None,
+    finish: Callable[[Array, Any], Any] | None = None,
 ) -> Any:
     """The results of `play` for all trials, joined along their first axis, as NumPy arrays.
 
-    `play` is given the numbers of up to `at_most` trials and returns a pytree of JAX arrays. Chunks run side by
-    side, one a core; a GPU takes all trials at once.
+    `play` is given the numbers of up to `at_most` trials and returns a pytree of JAX arrays; `finish` may turn them,
+    as NumPy arrays, into others. Chunks run side by side, one a core; a GPU takes all trials at once.
     """
     size = min(at_most, -(-trials // cores())) if jax.default_backend() == "cpu" else trials
 
@@ -26,6 +30,8 @@ def in_chunks(
 
     def play_chunk(number: int) -> Any:
         played = jax.tree.map(np.asarray, play(chunks[number]) if number else started)
+        if finish:
+            played = finish(chunks[number], played)
         if progress:
             progress(len(np.unique(chunks[number])))
         return played

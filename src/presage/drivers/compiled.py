@@ -84,7 +84,7 @@ def prepared(forecaster: Forecaster, episodes: Episode, key: Any) -> Callable[[]
     """
     use_compile_cache()
     dealt, timetable, layout = deal(forecaster.spaces, forecaster.replay, episodes)
-    keys = _trial_keys(root_key(key), jnp.arange(len(episodes.z)))
+    keys = trial_keys(root_key(key), jnp.arange(len(episodes.z)))
     return partial(_many_losses, Program(forecaster, layout), *jax.device_put((timetable, dealt)), keys)
 
 
@@ -104,7 +104,7 @@ def _over_trials(
     program, root = Program(forecaster, layout, nowcasts), root_key(key)
 
     def play_chunk(trials: Array) -> Any:
-        keys = _trial_keys(root, trials)
+        keys = trial_keys(root, trials)
         return many(program, timetable, take_trials(dealt, trials), keys)
 
     # The activations of a chunk of networks should stay in the cache of a core; tables cost so little that the
@@ -113,7 +113,8 @@ def _over_trials(
 
 
 @jax.jit
-def _trial_keys(root: Key, trials: Array) -> Key:
+def trial_keys(root: Key, trials: Array) -> Key:
+    """The keys of several trials."""
     return jax.vmap(partial(key_for, root, Purpose.TRIAL))(trials)
 
 

@@ -18,11 +18,9 @@ from presage.drivers.kernels import (
     Feedback,
     Levels,
     Tables,
-    Weighing,
     counting_loop,
-    weighing_loop,
 )
-from presage.drivers.schedule import arrivals_of, as_rounds
+from presage.drivers.weighed import arrivals_in, feedback_of, weigh
 from presage.errors import SettingError, ShapeError
 from presage.forecasters.contract import Forecaster
 from presage.forecasters.counts import Chain, Chains
@@ -55,14 +53,13 @@ def count_experts(forecaster: Forecaster, episodes: Episode, progress: Progress 
     if episodes.trials is None:
         raise ShapeError("trials need a leading axis", episodes.z.shape, "use Episode.stack([episode])")
     x, z, y = episodes.encode(forecaster.spaces)
-    arriving = _arriving(episodes)
+    arriving = arrivals_in(episodes)
     pool = forecaster.made_of if isinstance(forecaster.made_of, Pool) else None
     keys, tables, levels = _lay_out(forecaster.spaces, [e.made_of for e in _experts(forecaster)], pool)
 
     def play_some(trials: Array) -> Losses:
         rows = np.stack([key.row(x.symbols[trials]) for key in keys]).astype(np.int32)
-        own_arriving = [part if len(part) == 1 else part[trials] for part in arriving]
-        feedback = Feedback(z[trials], y[trials], *own_arriving)
+        feedback = feedback_of(trials, z, y, arriving)
         losses = _play(forecaster.spaces, (tables, levels), rows, feedback, pool)
         if progress:
             progress(len(trials))
@@ -79,34 +76,25 @@ def count_experts(forecaster: Forecaster, episodes: Episode, progress: Progress 
 def _play(spaces: Spaces, laid: tuple[Tables, Levels], rows: Array, feedback: Feedback, pool: Pool | None) -> Losses:
     tables, levels = laid
     trials, rounds = feedback.z.shape
-    said = np.empty((trials, rounds, len(levels.experts), spaces.outcomes), np.float32)
-    told = np.empty((trials, 2, rounds if len(levels.judge) else 0, spaces.outcomes), np.float32)
-    counting_loop(spaces.proxies, spaces.outcomes)(tables, levels, rows, feedback, said, told)
-    logs = np.log(said)
-    experts = log_loss(logs, np.broadcast_to(feedback.y[..., None], said.shape[:-1])).swapaxes(1, 2)
+    judged = rounds if len(levels.judge) else 0
+    # What is said of a row when its proxy comes was said already if that is at the end of its own round.
+    at_once = bool((feedback.proxy_seen == np.arange(rounds)).all())
+    shape = len(levels.experts), spaces.outcomes
+    said = np.empty((trials, rounds, *shape), np.float32)
+    again = np.ones((trials, 0 if at_once else judged, *shape), np.float32)
+    told = np.zeros((trials, 2, judged, spaces.outcomes), np.float32)
+    counting_loop(spaces.proxies, spaces.outcomes)(tables, levels, rows, feedback, said, again, told)
+    logs = np.log(said, out=said)
+    experts = log_loss(logs, np.broadcast_to(feedback.y[..., None], logs.shape[:-1])).swapaxes(1, 2)
     if pool is None:
         return Losses(experts[:, 0], None)
-    own = np.empty((trials, rounds))
-    weighing_loop(spaces.outcomes)(_weighing(pool), feedback, said, logs, told, own)
-    return Losses(own, experts)
+    then = logs[:, :judged] if at_once else np.log(again, out=again)
+    expected = -np.einsum("btky,bty->btk", then, told[:, 0])
+    return Losses(weigh(pool, feedback, logs, expected, told[:, 1]), experts)
 
 
 def _experts(forecaster: Forecaster) -> tuple[Forecaster, ...]:
     return forecaster.made_of.experts if isinstance(forecaster.made_of, Pool) else (forecaster,)
-
-
-def _weighing(pool: Pool) -> Weighing:
-    early = isinstance(pool.rule, EarlyWeights)
-    return Weighing(early, pool.rule.gamma if isinstance(pool.rule, EarlyWeights) else 1.0, pool.share)
-
-
-def _arriving(episodes: Episode) -> list[Array]:
-    """When feedback is seen and in which order, with one row for all trials where they share both."""
-    seen = [as_rounds(part) for part in (episodes.proxy_seen, episodes.outcome_seen)]
-    if seen[0].ndim != seen[1].ndim:
-        seen = [np.broadcast_to(part, episodes.z.shape) for part in seen]
-    orders = [arrivals_of(part) for part in seen]
-    return [np.atleast_2d(part) for part in (*seen, *orders[0], *orders[1])]
 
 
 def _lay_out(spaces: Spaces, experts: list[Chains], pool: Pool | None) -> tuple[list[TableKey], Tables, Levels]:

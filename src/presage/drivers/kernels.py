@@ -93,20 +93,54 @@ def read(counts: Array, levels: Levels, level: int, places: Array, context: int,
             said[level, at + symbol] = (counts[start + symbol] + strength * said[parent, at + symbol]) * weight
 
 
+@inlined
+def say(
+    counts: Array,
+    tables: Tables,
+    levels: Levels,
+    places: Array,
+    proxies: int,
+    outcomes: int,
+    by_level: Array,
+    said: Array,
+) -> None:
+    """Writes into `said` [K, Y] what each expert says of the located instance."""
+    for level in range(len(levels.parents)):
+        kind = tables.kinds[levels.tables[level]]
+        if kind == PROXIES:
+            read(counts, levels, level, places, 0, proxies, by_level)
+        elif kind == OUTCOMES:
+            read(counts, levels, level, places, 0, outcomes, by_level)
+        else:
+            for proxy in range(proxies):
+                read(counts, levels, level, places, proxy, outcomes, by_level)
+    for expert in range(len(levels.experts)):
+        h, g = levels.experts[expert, 0], levels.experts[expert, 1]
+        for symbol in range(outcomes):
+            said[expert, symbol] = by_level[g, symbol] * (by_level[h, 0] if h >= 0 else 1.0)
+        if h >= 0:
+            for proxy in range(1, proxies):
+                for symbol in range(outcomes):
+                    said[expert, symbol] += by_level[h, proxy] * by_level[g, proxy * outcomes + symbol]
+
+
 @lru_cache(maxsize=64)
 def counting_loop(proxies: int, outcomes: int) -> Function:
     """The loop over events that counts, for so many symbols."""
 
-    def count_rounds(tables: Tables, levels: Levels, rows: Array, feedback: Feedback, said: Array, told: Array) -> None:
-        """Writes what each expert says in each round, and what the judge tells of each row as its feedback comes.
+    def count_rounds(
+        tables: Tables, levels: Levels, rows: Array, feedback: Feedback, said: Array, again: Array, told: Array
+    ) -> None:
+        """Writes what each expert says in each round, and what is said of each row as its feedback comes.
 
-        `rows` int32 [tables, B, T] are the rows that instances name. Fills `said` [B, T, K, Y] and, if there is a
-        judge, `told` [B, 2, T, Y]: its now-casts of a row's outcome as the proxy comes and again as the outcome does.
+        `rows` int32 [tables, B, T] are the rows that instances name. Fills `said` [B, T, K, Y]; if it has rounds,
+        `again` [B, T, K, Y] with what the experts say of a row just before its proxy is learnt; and if there is a
+        judge, `told` [B, 2, T, Y] with its now-casts of a row's outcome as the proxy comes and as the outcome does.
         """
         counts = np.empty(tables.cells)
         places = np.empty(len(tables.kinds), np.int64)
         by_level = np.empty((len(levels.parents), proxies * max(proxies, outcomes)))
-        mixed = np.empty(outcomes)
+        mixed = np.empty((len(levels.experts), outcomes))
         for trial in range(said.shape[0]):
             own = trial if len(feedback.proxies) > 1 else 0
             counts[:] = 0
@@ -116,6 +150,9 @@ def counting_loop(proxies: int, outcomes: int) -> Function:
                     row = feedback.proxies[own, position]
                     z, y = feedback.z[trial, row], feedback.y[trial, row]
                     locate(tables, rows, trial, row, places)
+                    if again.shape[1]:
+                        say(counts, tables, levels, places, proxies, outcomes, by_level, mixed)
+                        again[trial, row] = mixed
                     add(counts, tables, places, PROXIES, z)
                     if feedback.outcome_seen[own, row] < feedback.proxy_seen[own, row]:
                         add(counts, tables, places, PAIRS, z * outcomes + y)
@@ -139,25 +176,8 @@ def counting_loop(proxies: int, outcomes: int) -> Function:
                             told[trial, 1, row, symbol] = by_level[levels.judge[-1], z * outcomes + symbol]
                     add(counts, tables, places, PAIRS, z * outcomes + y)
                 locate(tables, rows, trial, now, places)
-                for level in range(len(levels.parents)):
-                    kind = tables.kinds[levels.tables[level]]
-                    if kind == PROXIES:
-                        read(counts, levels, level, places, 0, proxies, by_level)
-                    elif kind == OUTCOMES:
-                        read(counts, levels, level, places, 0, outcomes, by_level)
-                    else:
-                        for proxy in range(proxies):
-                            read(counts, levels, level, places, proxy, outcomes, by_level)
-                for expert in range(said.shape[2]):
-                    h, g = levels.experts[expert, 0], levels.experts[expert, 1]
-                    for symbol in range(outcomes):
-                        mixed[symbol] = by_level[g, symbol] * (by_level[h, 0] if h >= 0 else 1.0)
-                    if h >= 0:
-                        for proxy in range(1, proxies):
-                            for symbol in range(outcomes):
-                                mixed[symbol] += by_level[h, proxy] * by_level[g, proxy * outcomes + symbol]
-                    for symbol in range(outcomes):
-                        said[trial, now, expert, symbol] = mixed[symbol]
+                say(counts, tables, levels, places, proxies, outcomes, by_level, mixed)
+                said[trial, now] = mixed
 
     return compiled(count_rounds)
 
@@ -167,11 +187,12 @@ def weighing_loop(outcomes: int) -> Function:
     """The loop over events that weighs, for so many outcomes."""
 
     def weigh_rounds(
-        weighing: Weighing, feedback: Feedback, said: Array, logs: Array, told: Array, own_loss: Array
+        weighing: Weighing, feedback: Feedback, logs: Array, expected: Array, told: Array, own_loss: Array
     ) -> None:
         """Writes the loss of the mixture in each round into `own_loss` [B, T], from what its experts said.
 
-        `logs` are the logarithms of `said` [B, T, K, Y]; see `presage.forecasters.weights` for the formulas.
+        `logs` [B, T, K, Y] are what the experts said, `expected` [B, T, K] the losses the judge expected of them when
+        the proxy came, `told` [B, T, Y] its now-cast when the outcome came: see `presage.forecasters.weights`.
         """
         trials, rounds, experts = logs.shape[0], logs.shape[1], logs.shape[2]
         gamma, share, evenly = weighing.gamma, weighing.share, 1.0 / experts
@@ -189,27 +210,23 @@ def weighing_loop(outcomes: int) -> Function:
                             continue
                         mean = 0.0
                         for expert in range(experts):
-                            loss = 0.0
-                            for symbol in range(outcomes):
-                                loss -= told[trial, 0, row, symbol] * logs[trial, row, expert, symbol]
-                            fresh[expert] = loss
-                            mean += loss * evenly
+                            mean += expected[trial, row, expert] * evenly
                         for expert in range(experts):
-                            total[expert] = gamma * total[expert] + fresh[expert] - mean
+                            total[expert] = gamma * total[expert] + expected[trial, row, expert] - mean
                         mass = gamma * mass + 1.0
                 for position in range(feedback.outcomes_known[own, before], feedback.outcomes_known[own, now]):
                     row = feedback.outcomes[own, position]
                     y = feedback.y[trial, row]
-                    expected = weighing.early and feedback.proxy_seen[own, row] <= feedback.outcome_seen[own, row]
+                    matures = weighing.early and feedback.proxy_seen[own, row] <= feedback.outcome_seen[own, row]
                     mean = 0.0
                     for expert in range(experts):
                         loss = -logs[trial, row, expert, y]
-                        if expected:
+                        if matures:
                             for symbol in range(outcomes):
-                                loss += told[trial, 1, row, symbol] * logs[trial, row, expert, symbol]
+                                loss += told[trial, row, symbol] * logs[trial, row, expert, symbol]
                         fresh[expert] = loss
                         mean += loss * evenly
-                    if expected:
+                    if matures:
                         matured = gamma * matured + 1.0
                         for expert in range(experts):
                             lean[expert] = gamma * lean[expert] + fresh[expert] - mean
@@ -227,7 +244,7 @@ def weighing_loop(outcomes: int) -> Function:
                     least = min(least, fresh[expert])
                 whole, likely, kept = 0.0, 0.0, 0.0
                 for expert in range(experts):
-                    weight, probability = np.exp(least - fresh[expert]), said[trial, now, expert, y]
+                    weight, probability = np.exp(least - fresh[expert]), np.exp(logs[trial, now, expert, y])
                     whole += weight
                     likely += weight * probability
                     kept += share * probability

@@ -52,7 +52,7 @@ def play_rounds(program: Program, timetable: Timetable, dealt: Dealt, root: Key)
     forecaster, layout, nowcasts = program
     rounds = dealt.z.shape[0]
     state = forecaster.init(key_for(root, Purpose.PARAMETERS))
-    memo = jax.eval_shape(lambda: forecaster.predict(state, _at(dealt.x, 0)).memo)
+    memo = jax.eval_shape(lambda: forecaster.predict(state, at(dealt.x, 0)).memo)
     last = jax.tree.map(lambda part: jnp.zeros(part.shape, part.dtype), memo)
     memos = jax.tree.map(lambda part: jnp.zeros((layout.open, *part.shape), part.dtype), memo)
 
@@ -63,10 +63,10 @@ def play_rounds(program: Program, timetable: Timetable, dealt: Dealt, root: Key)
         state = _learn(forecaster, layout, Revealed(dealt, memos, t), todo, carry.state)
         if forecaster.replay:
             drawing = Drawing(dealt, forecaster.replay, root, t)
-            due = partial(_rehearse, forecaster, drawing)
+            due = partial(rehearse_due, forecaster, drawing)
             state = jax.lax.cond(todo.rehearse, due, lambda state: state, state)
-        forecast = forecaster.predict(state, _at(dealt.x, t))
-        told = forecaster.nowcast(state, _at(dealt.x, t), _proxy_of(dealt, t)) if nowcasts else None
+        forecast = forecaster.predict(state, at(dealt.x, t))
+        told = forecaster.nowcast(state, at(dealt.x, t), _proxy_of(dealt, t)) if nowcasts else None
         return Carry(state, memos, forecast.memo), (forecast.log_probabilities, forecast.memo, told)
 
     carry, said = jax.lax.scan(play_round, Carry(state, memos, last), (jnp.arange(rounds + 1), timetable))
@@ -94,11 +94,11 @@ class Revealed(NamedTuple):
     def _fresh(self, order: Arrivals, block: Array | int, size: int) -> tuple[Array, Array]:
         first, stop = order.known[jnp.maximum(self.t - 1, 0)], order.known[self.t]
         positions = first + block * size + jnp.arange(size, dtype=jnp.int32)
-        return _rows_at(order, positions), (positions < stop).astype(jnp.int32)
+        return rows_at(order, positions), (positions < stop).astype(jnp.int32)
 
     def _rows(self, rows: Array, z: Array, y: Array, weight: Array) -> Rows:
-        memos = jax.tree.map(lambda part: _at(part, rows % len(part)), self.memos)
-        return Rows(_at(self.dealt.x, rows), z, y, memos, weight)
+        memos = jax.tree.map(lambda part: at(part, rows % len(part)), self.memos)
+        return Rows(at(self.dealt.x, rows), z, y, memos, weight)
 
 
 def _learn(forecaster: Forecaster, layout: Layout, revealed: Revealed, todo: Timetable, state: State) -> State:
@@ -116,8 +116,8 @@ def _learn(forecaster: Forecaster, layout: Layout, revealed: Revealed, todo: Tim
     return jax.lax.fori_loop(0, todo.outcomes, learn_outcomes, state)
 
 
-def _rehearse(forecaster: Forecaster, drawing: "Drawing", state: State) -> State:
-    """The state after the training steps that are due before a round."""
+def rehearse_due(forecaster: Forecaster, drawing: "Drawing", state: State) -> State:
+    """The state after the training steps that are due before round t."""
     replay = drawing.replay
 
     def step(number: Array | int, state: State) -> State:
@@ -145,10 +145,10 @@ class Drawing(NamedTuple):
     def _batch(self, order: Arrivals, purpose: Purpose, window: int, step: Array) -> Rows:
         known = order.known[self.t]
         positions = draw_positions(key_for(self.root, purpose, step), known, window, self.replay.batch)
-        rows = _rows_at(order, positions)
+        rows = rows_at(order, positions)
         z = jnp.where(self.dealt.proxy_seen[rows] < self.t, self.dealt.z[rows], EMPTY)
         weight = jnp.broadcast_to((known >= self.replay.start).astype(jnp.int32), rows.shape)
-        return Rows(_at(self.dealt.x, rows), z, self.dealt.y[rows], (), weight)
+        return Rows(at(self.dealt.x, rows), z, self.dealt.y[rows], (), weight)
 
 
 def _proxy_of(dealt: Dealt, t: Array) -> Array:
@@ -156,11 +156,11 @@ def _proxy_of(dealt: Dealt, t: Array) -> Array:
     return jnp.maximum(dealt.z[jnp.minimum(t, len(dealt.z) - 1)], 0)
 
 
-def _rows_at(order: Arrivals, positions: Array) -> Array:
+def rows_at(order: Arrivals, positions: Array) -> Array:
     """The rows at positions over arrival order; past the end any row will do, with weight 0."""
     return order.rows[jnp.minimum(positions, order.rows.shape[0] - 1)]
 
 
-def _at(tree: Any, index: Array | int) -> Any:
+def at(tree: Any, index: Array | int) -> Any:
     """The rows of each array at `index`."""
     return jax.tree.map(lambda part: part[index], tree)

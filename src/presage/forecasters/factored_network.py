@@ -63,11 +63,8 @@ def factored_network(
 
 
 def init_factors(h: TowerPlan, spaces: Spaces, key: Key) -> FactoredNetwork:
-    """Starting parameters of h and g."""
-    tower_key, table_key = jax.random.split(key)
-    deviation = h.training.initial / jnp.sqrt(spaces.proxies)
-    table = deviation * jax.random.truncated_normal(table_key, -2.0, 2.0, (spaces.proxies, spaces.outcomes))
-    return FactoredNetwork(h.init(tower_key), table)
+    """Starting parameters of h and g; g starts uniform, for before any outcome nothing speaks for one."""
+    return FactoredNetwork(h.init(key), jnp.zeros((spaces.proxies, spaces.outcomes)))
 
 
 def rehearse_factors(

@@ -125,17 +125,20 @@ class Pool:
         return state._replace(experts=tuple(expert.rehearse(own, proxies, outcomes) for expert, own in each))
 
     def _learn_proxy(self, state: Mixture, row: Rows) -> Mixture:
-        learnt = self._experts_learn(state, row, _none_of(row))
-        scores = self.rule.proxy(state.scores, self._expected_losses(learnt, row))
+        each = self._each(state, _first(row.x))
+        # The experts' tables are written only after they have been read.
+        learnt = self._experts_learn(state, row._replace(weight=after(row.weight, each)), _none_of(row))
+        scores = self.rule.proxy(state.scores, self._expected_losses(learnt, row, each))
         return learnt._replace(scores=_choose((row.weight > 0) & (row.y < 0), scores, state.scores))
 
     def _learn_outcome(self, state: Mixture, row: Rows) -> Mixture:
         y = namespace(row.y).maximum(row.y[0], 0)
-        losses = -row.memo.log_probabilities[0, :, y]  # [K]
-        expected = self._expected_losses(state, row)
+        each = row.memo.log_probabilities[0]  # [K, Y]
+        losses = -each[:, y]  # [K]
+        expected = self._expected_losses(state, row, each)
         alone = self.rule.outcome_alone(state.scores, losses)
         scores = _choose(row.z >= 0, self.rule.outcome(state.scores, losses, expected), alone)
-        # The experts' tables are written only after both now-casts of this round, the proxy's and this one, have read.
+        # As above, and after the now-cast of the proxy learnt in the same round.
         outcome = row._replace(weight=after(row.weight, expected + state.scores.expected))
         learnt = self._experts_learn(state, _none_of(row), outcome)
         return learnt._replace(scores=_choose(row.weight > 0, scores, state.scores))
@@ -148,10 +151,13 @@ class Pool:
             )
         )
 
-    def _expected_losses(self, state: Mixture, row: Rows) -> Array:  # [K]
-        x, z = Instance(row.x.symbols[0], row.x.dense[0]), namespace(row.z).maximum(row.z[0], 0)
-        likely = namespace(row.z).exp(self.nowcast(state, x, z))  # [Y]
-        return -(row.memo.log_probabilities[0] * likely).sum(-1)
+    def _each(self, state: Mixture, x: Instance) -> Array:  # [K, Y]
+        pool = zip(self.experts, state.experts, strict=True)
+        return namespace(state.scores.expected).stack([e.predict(own, x).log_probabilities for e, own in pool])
+
+    def _expected_losses(self, state: Mixture, row: Rows, each: Array) -> Array:  # [K]
+        likely = namespace(row.z).exp(self.nowcast(state, _first(row.x), namespace(row.z).maximum(row.z[0], 0)))  # [Y]
+        return -(each * likely).sum(-1)
 
 
 def _check_pool(spaces: Spaces, pool: tuple[Forecaster, ...]) -> None:
@@ -191,6 +197,10 @@ def _fold(step: Callable[[Mixture, Rows], Mixture], state: Mixture, rows: Rows) 
 def _choose(condition: Array, then: Scores, otherwise: Scores) -> Scores:
     xp = namespace(condition)
     return Scores(*(xp.where(condition[0], *both) for both in zip(then, otherwise, strict=True)))
+
+
+def _first(x: Instance) -> Instance:
+    return Instance(x.symbols[0], x.dense[0])
 
 
 def _memos_of(expert: int, rows: Rows) -> Rows:

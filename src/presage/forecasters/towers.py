@@ -1,8 +1,9 @@
-"""Towers: hidden ReLU layers over symbols, sets and dense features, trained by SGD with L2.
+"""Towers: hidden ReLU layers over symbols, sets and dense features, trained by SGD or Adam with L2.
 
 Symbols enter through a table whose rows add up, which is a first layer over their one-hot code. A step touches
 only the rows of its batch, whatever the number of instances. L2 decays every row at every step, so the table is
-kept as scale * rows: the decay is one multiplication of the scale, exact and sparse.
+kept as scale * rows: the decay is one multiplication of the scale, exact and sparse. Adam keeps moments of every row
+and moves them all at every step, so its cost grows with the number of instances.
 """
 
 import math
@@ -17,8 +18,9 @@ import numpy as np
 from presage.arrays import log_softmax, namespace
 from presage.errors import SettingError
 from presage.forecasters.keys import BUCKETS, hashed
+from presage.learning.adam import Moments, adam_step, start_moments
 from presage.learning.keys import Key
-from presage.settings import between, positive, whole
+from presage.settings import between, one_of, positive, whole
 from presage.spaces import Array, Features, Instance
 
 SMALLEST_SCALE = 1e-6
@@ -38,6 +40,7 @@ class Tower(NamedTuple):
     rows: Array  # [symbol rows, units]
     scale: Array  # []
     layers: tuple[Layer, ...]
+    moments: Moments | tuple[()] = ()  # of rows and layers, with Adam
 
 
 @dataclass(frozen=True)
@@ -46,7 +49,8 @@ class Training:
 
     `initial` scales the starting weights, a truncated normal of deviation initial / sqrt(fan-in); biases start
     at 0. `l2` is the weight of half the squared weights, biases apart. `floor` is the share of the uniform
-    distribution in every prediction, so that none reaches 0. `buckets` bounds the symbol rows of a column.
+    distribution in every prediction, so that none reaches 0. `buckets` bounds the symbol rows of a column. The
+    `optimiser` is "sgd" or "adam".
     """
 
     hidden: tuple[int, ...] = (40, 20)
@@ -55,8 +59,10 @@ class Training:
     initial: float = 1.0
     floor: float = 1e-4
     buckets: int = BUCKETS
+    optimiser: str = "sgd"
 
     def __post_init__(self) -> None:
+        one_of("optimiser", self.optimiser, ("sgd", "adam"))
         object.__setattr__(self, "hidden", tuple(whole("hidden", units) for units in self.hidden))
         if not self.hidden:
             raise SettingError("a tower needs a hidden layer", self.hidden, "give hidden=(40, 20), say")
@@ -85,7 +91,9 @@ class TowerPlan:
         if zero_last:
             weights[-1] = jnp.zeros_like(weights[-1])
         dense = [weights[0][rows:], *weights[1:]]
-        return Tower(weights[0][:rows], jnp.ones(()), tuple(Layer(w, jnp.zeros(w.shape[1])) for w in dense))
+        layers = tuple(Layer(w, jnp.zeros(w.shape[1])) for w in dense)
+        moments = start_moments((weights[0][:rows], layers)) if self.training.optimiser == "adam" else ()
+        return Tower(weights[0][:rows], jnp.ones(()), layers, moments)
 
     def logits(self, tower: Tower, x: Instance, extra: Array | None = None) -> Array:  # [..., outputs]
         """The outputs for instances [...], with extra inputs [..., extra] where the plan has them."""
@@ -102,6 +110,8 @@ class TowerPlan:
         slopes, pull = jax.grad(lambda layers, embedded: loss(self._forward(layers, embedded, inputs)), argnums=(0, 1))(
             tower.layers, self._embedded(tower, places)
         )
+        if isinstance(tower.moments, Moments):
+            return self._adam(tower, places, slopes, pull, weight)
         rate = self.training.learning_rate * (weight.sum() > 0)
         kept = 1 - rate * self.training.l2
         layers = tuple(
@@ -113,6 +123,27 @@ class TowerPlan:
         scale = tower.scale * kept
         moved = tower.rows.at[places.rows].add(-(rate / scale) * pull[:, None, :] * places.filled[..., None])
         return Tower(*_rescaled(moved, scale), layers)
+
+    def _adam(
+        self, tower: Tower, places: "Places | None", slopes: tuple[Layer, ...], pull: Array, weight: Array
+    ) -> Tower:
+        l2 = self.training.l2
+        of_rows = l2 * tower.rows
+        if places is not None:
+            of_rows = of_rows.at[places.rows].add(pull[:, None, :] * places.filled[..., None])
+        of_layers = tuple(
+            Layer(slope.weights + l2 * layer.weights, slope.biases)
+            for slope, layer in zip(slopes, tower.layers, strict=True)
+        )
+        assert isinstance(tower.moments, Moments)
+        (rows, layers), moments = adam_step(
+            (tower.rows, tower.layers),
+            (of_rows, of_layers),
+            tower.moments,
+            self.training.learning_rate,
+            weight.sum() > 0,
+        )
+        return Tower(rows, tower.scale, layers, moments)
 
     @property
     def _rows(self) -> list[int]:

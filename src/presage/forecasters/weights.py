@@ -1,12 +1,14 @@
 """How a mixture weighs its experts: by outcomes alone, or by proxies before the outcomes come.
 
-With p_k the prediction of expert k at the time, and e_k = -sum_y q(y|x,z) ln p_k(y) its expected loss under a
-now-cast q once the proxy is known, early weights are
+With p_k the prediction of expert k for the row, and e_k = -sum_y q(y|x,z) ln p_k(y) its expected loss under a now-cast
+q once the proxy is known, early weights are
 
-    proxy seen:     S_k <- gamma S_k + e_k,   M <- gamma M + 1
-    outcome seen:   B_k <- gamma B_k + (-ln p_k(y) - e_k),   n <- gamma n + 1          (e_k under q as it is by then)
+    proxy seen:     S_k <- gamma S_k + e_k,   M <- gamma M + 1                    (e_k of what k would predict now)
+    outcome seen:   B_k <- gamma B_k + (-ln p_k(y) - e_k),   n <- gamma n + 1     (of what k predicted then, q now)
     prediction:     w = softmax(-(S + M B / n))
 
+What k would predict now, just before it learns from the proxy, tells how good k has become; what it predicted when the
+row was asked about tells how good it was a proxy's delay ago, which after a shift is too long.
 Recent proxies decide, and B / n takes out the lean of e_k towards g where the proxy does not tell all. Nothing is
 kept for a row but the experts' predictions. A row whose outcome comes without its proxy enters S as it is.
 """

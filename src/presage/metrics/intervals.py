@@ -26,12 +26,19 @@ def mean_interval(values: Array) -> Interval:
     >>> print(mean_interval(np.array([1.0, 2.0, 3.0])))
     2 [-0.4841, 4.484]
     """
+    if np.ndim(values) != 1:
+        raise ShapeError("an interval is of one number a trial", np.shape(values), "use mean_intervals")
+    return Interval(*(float(part) for part in mean_intervals(values)))
+
+
+def mean_intervals(values: Array) -> tuple[Array, Array, Array]:
+    """The means over trials [R, ...] and both ends of their 95 % intervals."""
     values = np.asarray(values, np.float64)
-    if values.ndim != 1 or len(values) < 2:
+    if len(values) < 2:
         raise ShapeError("an interval needs at least two trials", values.shape, "run more trials")
-    half = stdtrit(len(values) - 1, 0.975) * values.std(ddof=1) / np.sqrt(len(values))
-    mean = values.mean()
-    return Interval(float(mean), float(mean - half), float(mean + half))
+    half = stdtrit(len(values) - 1, 0.975) * values.std(axis=0, ddof=1) / np.sqrt(len(values))
+    mean = values.mean(axis=0)
+    return mean, mean - half, mean + half
 
 
 def ratio_interval(above: Array, below: Array) -> Interval:

@@ -1,11 +1,9 @@
 """The synthetic experiment from settings to report and files."""
 
-import json
-from importlib.metadata import version
 from threading import Thread
 
 from presage.charts.pictures import picture, warm_up
-from presage.experiments.report import Report
+from presage.experiments.report import Report, kept_files
 from presage.experiments.stopwatch import Stopwatch
 from presage.experiments.synthetic.claims import judge
 from presage.experiments.synthetic.figure import as_table, figure_2, growth_figure
@@ -43,16 +41,8 @@ def reproduce_synthetic(settings: SyntheticSettings, progress: Progress) -> tupl
     second = picture(growth_figure(settings, points))
     claims = judge(settings, mixes, regrets, points)
     report = Report("synthetic", settings, watch.seconds(), results, claims)
-    kept = report.as_json() | {"version": version("presage")}
-    files = {
-        "figure-2.svg": first.svg,
-        "figure-2.png": first.png,
-        "growth.svg": second.svg,
-        "growth.png": second.png,
-        "results.json": json.dumps(kept, indent=1).encode(),
-        "regret.csv": as_table(mixes, regrets).encode(),
-    }
-    return report, files
+    pictures = {"figure-2": first, "growth": second}
+    return report, kept_files(report, pictures, {"regret.csv": as_table(mixes, regrets)})
 
 
 def _summary(point: Point) -> dict[str, object]:

@@ -1,0 +1,1 @@
+"""Examples to run from the root of the repository."""

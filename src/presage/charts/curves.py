@@ -1,0 +1,55 @@
+"""Curves over time with bands, one for each forecaster."""
+
+from typing import Any, NamedTuple
+
+import altair as alt
+import numpy as np
+
+from presage.charts.style import COLOURS, DASHES, FORECASTERS, rows_chart, scale
+from presage.metrics.intervals import mean_intervals
+from presage.spaces import Array
+
+POINTS = 240
+"""The most points drawn of a curve."""
+
+
+class Axes(NamedTuple):
+    """What a panel of curves shows."""
+
+    title: str
+    x: str
+    y: str
+    switch: float | None = None  # where a dashed line stands
+
+
+def curves_panel(axes: Axes, at: Array, curves: dict[str, Array], width: int = 380) -> Any:
+    """The means of curves [trials, points] against `at` [points], with 95 % bands; thinned out to be light."""
+    chosen = np.unique(np.linspace(0, len(at) - 1, min(POINTS, len(at))).round().astype(int))
+    rows = []
+    for name, values in curves.items():
+        mean, low, high = (part[chosen] for part in mean_intervals(values))
+        for x, m, a, b in zip(at[chosen], mean, low, high, strict=True):
+            rows.append({"forecaster": name, "x": _short(x), "mean": _short(m), "low": _short(a), "high": _short(b)})
+    names = [name for name in FORECASTERS if name in curves]
+    legend = alt.Legend(orient="bottom", symbolType="stroke", symbolSize=500)
+    colour = alt.Color("forecaster:N", scale=scale(COLOURS, names), title=None, legend=legend)
+    dash = alt.StrokeDash("forecaster:N", scale=scale(DASHES, names), title=None, legend=legend)
+    x = alt.X("x:Q", title=axes.x, scale=alt.Scale(domain=[0, float(np.ceil(at[-1] - 1e-6))], nice=False))
+    y = alt.Y("mean:Q", title=axes.y, scale=alt.Scale(zero=False))
+    base = rows_chart(rows)
+    line = base.mark_line(strokeWidth=1.8).encode(x=x, y=y, color=colour, strokeDash=dash)
+    layers = [
+        base.transform_filter(f"datum.forecaster == '{name}'")
+        .mark_area(opacity=0.2, color=COLOURS[name])  # without a channel of its own, it stays out of the legend
+        .encode(x=x, y=alt.Y("low:Q"), y2="high:Q")
+        for name in names
+    ]
+    layers.append(line)
+    if axes.switch is not None:
+        rule = rows_chart([{"x": axes.switch}]).mark_rule(color="#555555", strokeDash=[5, 4])
+        layers.append(rule.encode(x=alt.X("x:Q", title=axes.x)))
+    return alt.layer(*layers).properties(width=width, height=260, title=alt.TitleParams(axes.title, fontSize=12))
+
+
+def _short(number: float) -> float:
+    return float(f"{number:.5g}")

@@ -1,0 +1,102 @@
+"""`presage data`: the tables of an experiment, made of anyone's clones, exports and logs."""
+
+import json
+import time
+from collections.abc import Mapping
+from pathlib import Path
+
+import click
+
+from presage.cli.talk import console, json_option, progress_bar, show_table
+from presage.logs.bigquery import QUERY, read_export
+from presage.logs.clones import find_clones, read_clones
+from presage.logs.exclusions import Exclusions
+from presage.logs.marketplace import build_market
+from presage.logs.repositories import CommitTables
+from presage.logs.tables import Columns, parquet_files
+from presage.store.files import check_folder, write_together
+
+PATH = click.Path(path_type=Path)
+
+
+@click.group(epilog="Example: presage data github --clones clones --out data/github")
+def data() -> None:
+    """Make the tables an experiment is played on out of your own data."""
+
+
+@data.command(epilog="Example: presage data github --clones clones --out data/github")
+@click.option("--clones", type=PATH, metavar="DIR", help="A folder of git clones: DIR/NAME or DIR/OWNER/NAME.")
+@click.option("--export", type=PATH, nargs=2, metavar="COMMITS LANGUAGES", help="The two results of the query.")
+@click.option("--query", is_flag=True, help="Print the query to run on BigQuery.")
+@click.option("--out", type=PATH, metavar="DIR", help="Write commits, languages and repos.parquet to this folder.")
+@json_option
+def github(clones: Path | None, export: tuple[Path, Path] | None, query: bool, out: Path | None, as_json: bool) -> int:
+    """Commit histories of repositories, from git clones or from BigQuery's public copy of GitHub.
+
+    Repositories are taken to be watched until the newest commit of any of them, so fetch all clones at one time.
+    """
+    if sum((clones is not None, export is not None, query)) != 1:
+        raise click.UsageError("Give one of --clones, --export and --query.")
+    if query:
+        click.echo(json.dumps({"query": QUERY}) if as_json else QUERY, nl=as_json)
+        return 0
+    if out is None:
+        raise click.UsageError("Missing option '--out'.")
+    check_folder(out)
+    tables, excluded = read_export(*export) if export else _from_clones(clones or Path())
+    counts = {
+        "repositories": len(tables.repos["repo"]),
+        "commits": len(tables.commits["repo"]),
+        "languages": len(set(tables.languages["language"])),
+        "repositories without a language": len(set(tables.repos["repo"]) - set(tables.languages["repo"])),
+    }
+    _finish(out, tables._asdict(), counts, excluded, as_json)
+    return 0
+
+
+@data.command(epilog="Example: presage data marketplace events.csv --out data/market --least 100")
+@click.argument("log", type=PATH)
+@click.option("--out", type=PATH, required=True, metavar="DIR", help="Write items, launch and calendar.parquet there.")
+@click.option(
+    "--least", type=click.IntRange(min=1), default=100, show_default=True, help="Leave out items acquired more rarely."
+)
+@click.option(
+    "--prior", type=float, default=1.0, show_default=True, help="Acquisitions of an average item added to each."
+)
+@json_option
+def marketplace(log: Path, out: Path, least: int, prior: float, as_json: bool) -> int:
+    """A market out of a log of events: Parquet, CSV or NDJSON with the columns item, user, kind and at.
+
+    A kind is acquire, engage or delete. What a user did within 2 days of acquiring an item is the proxy, within 7
+    days the outcome.
+    """
+    check_folder(out)
+    with console.status("reading the log"):
+        tables, excluded = build_market(log, least, prior)
+    counts = {
+        "items": len(tables.items["item"]),
+        "acquisitions of known outcome": int(tables.items["n"].sum()),
+        "items seen from their launch": int(tables.items["in_launch"].sum()),
+        "items on the calendar": int(tables.items["in_calendar"].sum()),
+    }
+    _finish(out, tables._asdict(), counts, excluded, as_json)
+    return 0
+
+
+def _from_clones(folder: Path) -> tuple[CommitTables, Exclusions]:
+    with progress_bar("github: clones read", len(find_clones(folder))) as progress:
+        return read_clones(folder, int(time.time()), progress)
+
+
+def _finish(
+    out: Path, tables: Mapping[str, Columns], counts: Mapping[str, int], excluded: Exclusions, as_json: bool
+) -> None:
+    """Write the tables and say what is in them."""
+    files = write_together(out, parquet_files(tables))
+    if as_json:
+        paths = [str(path) for path in files]
+        click.echo(json.dumps({"counts": counts, "left_out": excluded.counts, "files": paths}))
+    show_table(["", "count"], [[name, f"{count:,}"] for name, count in counts.items()])
+    for line in excluded.lines():
+        console.print(f"left out: {line}", markup=False, soft_wrap=True)
+    console.print(f"Tables: {out}", markup=False, soft_wrap=True)

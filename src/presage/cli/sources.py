@@ -1,0 +1,56 @@
+"""What an experiment is played on: a folder of real data, or an embedded world."""
+
+import hashlib
+from dataclasses import replace
+from pathlib import Path
+
+from presage.cli.talk import changed, console
+from presage.errors import SettingError
+from presage.logs.commits import read_commits
+from presage.logs.exclusions import Exclusions
+from presage.logs.marketplace import read_market
+from presage.worlds.commits import CommitHistory
+from presage.worlds.market import Market
+from presage.worlds.marketplace import MarketplaceSettings
+from presage.worlds.repositories import RepositorySettings
+
+
+def commit_source(data: Path | None, changes: tuple[str, ...], seed: int) -> tuple[CommitHistory, str]:
+    """A commit history, and words that tell it from any other."""
+    if data is None:
+        world = changed(RepositorySettings(), changes)
+        return world.deal(seed), f"embedded, seed {seed}, {world}"
+    _no_world(changes)
+    history, left_out = read_commits(data)
+    _tell(left_out)
+    return history, _digest(data, "commits.parquet", "languages.parquet", "repos.parquet")
+
+
+def market_source(data: Path | None, changes: tuple[str, ...], seed: int, launches: int) -> tuple[Market, str]:
+    """A market of at least `launches` items if it is an embedded one, and words that tell it from any other."""
+    if data is None:
+        world = changed(MarketplaceSettings(), changes)
+        world = replace(world, items=max(world.items, launches))
+        return world.deal(seed), f"embedded, seed {seed}, {world}"
+    _no_world(changes)
+    market, left_out = read_market(data)
+    _tell(left_out)
+    return market, _digest(data, "items.parquet", "launch.parquet", "calendar.parquet")
+
+
+def _no_world(changes: tuple[str, ...]) -> None:
+    if changes:
+        raise SettingError("real data has no settings of a world", changes, "leave out --data, or --set world.NAME")
+
+
+def _tell(left_out: Exclusions) -> None:
+    for line in left_out.lines():
+        console.print(f"left out: {line}")
+
+
+def _digest(folder: Path, *names: str) -> str:
+    """Words that name these files by their contents."""
+    whole = hashlib.sha256()
+    for name in names:
+        whole.update((folder / name).read_bytes())
+    return f"files, sha256 {whole.hexdigest()[:16]}"

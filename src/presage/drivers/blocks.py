@@ -1,0 +1,151 @@
+"""Networks played block by block: between two trainings they do not change, so all they say then is computed at once.
+
+A block is as many rounds as lie between trainings. What the judge of a mixture tells of rows whose feedback comes in a
+block is computed with it, and the experts are weighed afterwards.
+"""
+
+from functools import partial
+from typing import Any, NamedTuple
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from presage.drivers.cache import use_compile_cache
+from presage.drivers.chunks import in_chunks
+from presage.drivers.compiled import Losses, Progress, trial_keys
+from presage.drivers.rounds import Drawing, at, rehearse_due, rows_at
+from presage.drivers.schedule import Dealt, deal, take_trials, trial_axes
+from presage.drivers.weighed import arrivals_in, feedback_of, weigh
+from presage.errors import SettingError, ShapeError
+from presage.forecasters.contract import Forecaster, State, unmoved
+from presage.forecasters.mixture import Pool
+from presage.forecasters.weights import EarlyWeights
+from presage.learning.keys import Key, Purpose, key_for, root_key
+from presage.metrics.loss import log_loss
+from presage.spaces import Array, Instance
+from presage.timeline.arrivals import Arrivals
+from presage.timeline.episode import Episode
+
+
+class Blocks(NamedTuple):
+    """What is compiled: everything but the arrays."""
+
+    forecaster: Forecaster
+    judged: bool  # whether the now-casts of a mixture's judge are wanted
+    proxies: int  # the most that come in a block
+    outcomes: int
+
+
+class Said(NamedTuple):
+    """What was said in each block."""
+
+    logs: Array  # [blocks, every, K, Y]
+    expected: Array  # [blocks, P, K]: the losses the judge expects of experts on rows whose proxy came in the block
+    told: Array  # [blocks, O, Y]: what it told of rows whose outcome came in the block; both empty without a judge
+
+
+def can_block(forecaster: Forecaster) -> bool:
+    """Whether a forecaster is a network or a mixture of networks, which learn by training alone."""
+    return all(expert.learn is unmoved for expert in _experts(forecaster))
+
+
+def block_experts(
+    forecaster: Forecaster, episodes: Episode, key: Any, progress: Progress | None = None, first: int = 0
+) -> Losses:
+    """The log losses of networks, or of a mixture and each of its networks; `play_experts` gives the same.
+
+    The trials are those numbered from `first` of a larger run.
+    """
+    if not can_block(forecaster) or forecaster.replay is None:
+        raise SettingError("only networks can be played by blocks", forecaster.name, "use play_experts")
+    if episodes.trials is None:
+        raise ShapeError("trials need a leading axis", episodes.z.shape, "use Episode.stack([episode])")
+    use_compile_cache()
+    dealt, timetable, _ = deal(forecaster.spaces, forecaster.replay, episodes)
+    due = timetable.rehearse[: episodes.rounds : forecaster.replay.every]
+    pool = forecaster.made_of if isinstance(forecaster.made_of, Pool) else None
+    judged = pool is not None and isinstance(pool.rule, EarlyWeights)
+    most = [_most(order, forecaster.replay.every) for order in (dealt.proxies, dealt.outcomes)]
+    every = forecaster.replay.every
+    program, root, arriving = Blocks(forecaster, judged, *most), root_key(key), arrivals_in(episodes)
+
+    def play_chunk(trials: Array) -> Said:
+        said: Said = _play_trials(program, due, take_trials(dealt, trials), trial_keys(root, trials + first))
+        return said
+
+    def finish(trials: Array, said: Said) -> Losses:
+        logs = said.logs.reshape(len(trials), -1, *said.logs.shape[-2:])[:, : episodes.rounds]
+        experts = log_loss(logs, np.broadcast_to(dealt.y[trials][..., None], logs.shape[:-1])).swapaxes(1, 2)
+        if pool is None:
+            return Losses(experts[:, 0], None)
+        feedback = feedback_of(trials, dealt.z, dealt.y, arriving)
+        expected = _by_row(every, said.expected, feedback.proxies, feedback.proxies_known)
+        told = _by_row(every, said.told, feedback.outcomes, feedback.outcomes_known)
+        return Losses(weigh(pool, feedback, logs, expected, told), experts)
+
+    losses: Losses = in_chunks(play_chunk, episodes.trials, 10, progress, finish)
+    return losses
+
+
+def _experts(forecaster: Forecaster) -> tuple[Forecaster, ...]:
+    return forecaster.made_of.experts if isinstance(forecaster.made_of, Pool) else (forecaster,)
+
+
+def _most(order: Arrivals, every: int) -> int:
+    """The most rows that arrive within a block, in any trial."""
+    starts = np.minimum(np.arange(0, order.known.shape[-1] + every, every), order.known.shape[-1] - 1)
+    return int(np.diff(order.known[..., starts], axis=-1).max())
+
+
+@partial(jax.jit, static_argnums=0)
+def _play_trials(program: Blocks, due: Array, dealt: Dealt, roots: Key) -> Said:
+    return Said(*jax.vmap(partial(_play_blocks, program, due), in_axes=(trial_axes(dealt), 0))(dealt, roots))
+
+
+def _play_blocks(program: Blocks, due: Array, dealt: Dealt, root: Key) -> Said:
+    """The blocks of one trial; `due` [blocks] says whether training comes first."""
+    forecaster, replay = program.forecaster, program.forecaster.replay
+    assert replay is not None
+    last = dealt.z.shape[0] - 1
+
+    def play_block(state: State, block: tuple[Array, Array]) -> tuple[State, Said]:
+        number, train = block
+        start = number * replay.every
+        drawing = Drawing(dealt, replay, root, start)
+        state = jax.lax.cond(train, partial(rehearse_due, forecaster, drawing), lambda state: state, state)
+        rows = jnp.minimum(start + jnp.arange(replay.every), last)
+
+        def arrived(order: Arrivals, count: int) -> tuple[Instance, Array]:
+            came = rows_at(order, order.known[start] + jnp.arange(count))
+            x = at(dealt.x, came)
+            return x, jax.vmap(partial(forecaster.nowcast, state))(x, jnp.maximum(dealt.z[came], 0))
+
+        say = jax.vmap(partial(_each, forecaster, state))
+        logs = say(at(dealt.x, rows))  # [every, K, Y]
+        if not program.judged:
+            return state, Said(logs, *jnp.zeros((2, 0, 1)))
+        x, told = arrived(dealt.proxies, program.proxies)
+        expected = -(jnp.exp(told)[:, None] * say(x)).sum(-1)
+        return state, Said(logs, expected, jnp.exp(arrived(dealt.outcomes, program.outcomes)[1]))
+
+    state = forecaster.init(key_for(root, Purpose.PARAMETERS))
+    return jax.lax.scan(play_block, state, (jnp.arange(len(due)), due))[1]
+
+
+def _each(forecaster: Forecaster, state: State, x: Instance) -> Array:  # [K, Y]
+    """What each expert says of one instance."""
+    states = state.experts if isinstance(forecaster.made_of, Pool) else (state,)
+    each = zip(_experts(forecaster), states, strict=True)
+    return jnp.stack([expert.predict(own, x).log_probabilities for expert, own in each])
+
+
+def _by_row(every: int, by_block: Array, rows: Array, known: Array) -> Array:  # [B, T, ...]
+    """What was computed of rows in the block in which they arrived, by row; 0 where they never did."""
+    ordered = np.zeros((len(by_block), rows.shape[-1], by_block.shape[-1]), np.float32)
+    for trial, blocks in enumerate(by_block if by_block.shape[2] else ()):
+        own = trial if len(rows) > 1 else 0
+        position = np.arange(known[own, -1])
+        block = (np.searchsorted(known[own], position, side="right") - 1) // every
+        ordered[trial, rows[own, position]] = blocks[block, position - known[own, block * every]]
+    return ordered

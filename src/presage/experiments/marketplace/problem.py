@@ -1,0 +1,127 @@
+"""The marketplace experiment played: a market and settings in, losses over time out."""
+
+from collections.abc import Callable
+from dataclasses import asdict, replace
+from typing import NamedTuple
+
+import jax
+import numpy as np
+
+from presage.arrays import log_softmax
+from presage.drivers.blocks import block_experts
+from presage.experiments.binned import binned
+from presage.experiments.marketplace.schedules import SCHEDULES, chances, draw_items
+from presage.experiments.marketplace.settings import MarketplaceRunSettings
+from presage.experiments.networks import NAMES, train_oracles
+from presage.experiments.parts import Curves, play_parts
+from presage.experiments.stopwatch import Stopwatch
+from presage.forecasters.towers import Tower
+from presage.metrics.loss import log_loss
+from presage.spaces import Array, Spaces
+from presage.timeline.delays import Delays
+from presage.timeline.episode import Episode
+from presage.worlds.market import ENGAGEMENTS, Market
+
+BINS_A_DAY = 24
+
+ORACLE_ROWS = 20_000
+"""Acquisitions of a half day that its oracle is trained on."""
+
+Progress = Callable[[int], None]
+
+
+class Acquired(NamedTuple):
+    """The acquisitions of some trials, and what a forecaster that knew every item loses on them."""
+
+    episode: Episode
+    true_loss: Array  # [R, T]
+    schedule: Array  # [2 days, items], of the first of them
+    truth: Array  # [items, Y]: p(y|item), of the first
+
+
+class ScheduleRun(NamedTuple):
+    """What was measured on one schedule."""
+
+    losses: dict[str, Array]  # by forecaster, [trials, bins]; "truth" too
+    schedule: Array  # [2 days, items], of the first trial
+    oracle: Array  # [bins]: the losses of the trained oracles on the first trial
+    oracle_seconds: float
+
+
+def play_marketplace(
+    market: Market, settings: MarketplaceRunSettings, source: str, progress: Progress
+) -> dict[str, ScheduleRun]:
+    """Both schedules on a market; `source` names it, for parts that were finished before."""
+    return {schedule: _play(market, settings, schedule, source, progress) for schedule in SCHEDULES}
+
+
+def score_marketplace(market: Market, source: str, settings: MarketplaceRunSettings) -> dict[str, float]:
+    """The mean loss of each forecaster over both schedules, under some settings."""
+    runs = play_marketplace(market, replace(settings, oracle_steps=1), source, lambda _: None)
+    return {name: float(np.mean([run.losses[name].mean() for run in runs.values()])) for name in NAMES}
+
+
+def _play(
+    market: Market, settings: MarketplaceRunSettings, schedule: str, source: str, progress: Progress
+) -> ScheduleRun:
+    wanted = settings.launches if schedule == "staggered" else settings.items
+    spaces = Spaces(wanted, len(ENGAGEMENTS), len(ENGAGEMENTS))
+    forecaster, size = settings.networks(spaces), settings.rounds_a_day // BINS_A_DAY
+
+    def play(trials: Array) -> Curves:
+        acquired = acquire(market, settings, schedule, trials)
+        losses = block_experts(forecaster, acquired.episode, settings.seed, progress, int(trials[0]))
+        assert losses.experts is not None
+        each = (*losses.experts.swapaxes(0, 1), losses.own, acquired.true_loss)
+        return {name: binned(loss, size) for name, loss in zip((*NAMES, "truth"), each, strict=True)}
+
+    what = {"experiment": "marketplace", "schedule": schedule, "settings": asdict(settings), "source": source}
+    losses = play_parts(what, settings.trials, play, progress)
+    first = acquire(market, settings, schedule, np.arange(1))
+    watch = Stopwatch()
+    oracle = oracle_losses(settings, spaces, first)
+    return ScheduleRun(losses, first.schedule, binned(oracle[None], size)[0], sum(watch.seconds()))
+
+
+def acquire(market: Market, settings: MarketplaceRunSettings, schedule: str, trials: Array) -> Acquired:
+    """Trials of a run; each draws items and acquisitions of its own."""
+    each = [_acquire_one(market, settings, schedule, int(trial)) for trial in trials]
+    x, z, y, losses, shares, truth = zip(*each, strict=True)
+    delays = Delays(settings.proxy_days * settings.rounds_a_day, settings.outcome_days * settings.rounds_a_day)
+    return Acquired(Episode.fixed(np.stack(x), np.stack(z), np.stack(y), delays), np.stack(losses), shares[0], truth[0])
+
+
+def _acquire_one(market: Market, settings: MarketplaceRunSettings, schedule: str, trial: int) -> tuple[Array, ...]:
+    draw = np.random.default_rng([settings.seed, SCHEDULES.index(schedule), trial])
+    items = draw_items(market, settings, schedule, draw)
+    shares = chances(market, settings, schedule, items)
+    half = np.repeat(np.arange(2 * settings.days), settings.rounds_a_day // 2)
+    x = _choose(shares[half], draw)
+    z = _choose(market.proxies[items[x]], draw)
+    y = _choose(market.outcomes[items[x], z], draw)
+    truth = np.einsum("iz,izy->iy", market.proxies[items], market.outcomes[items])
+    return x, z, y, -np.log(truth[x, y]), shares, truth
+
+
+def _choose(chance: Array, draw: np.random.Generator) -> Array:
+    """A symbol for each row of probabilities."""
+    reached = chance.cumsum(axis=-1)
+    reached /= reached[..., -1:]  # rounding must not leave a gap at the top
+    return (reached < draw.random((*chance.shape[:-1], 1))).sum(axis=-1).astype(np.int32)
+
+
+def oracle_losses(settings: MarketplaceRunSettings, spaces: Spaces, first: Acquired) -> Array:
+    """What networks trained on each half day alone lose on the first trial, [T]."""
+    draw = np.random.default_rng([settings.seed, 2])
+    x = np.stack([_choose(np.broadcast_to(row, (ORACLE_ROWS, len(row))), draw) for row in first.schedule])
+    y = _choose(first.truth[x], draw)
+    everything = spaces.encode(np.arange(len(first.truth), dtype=np.int32))
+    plan, towers = train_oracles(settings, spaces, spaces.encode(x), y)
+    said = [log_softmax(plan.logits(_one_of(towers, half), everything)) for half in range(len(first.schedule))]
+    half = np.repeat(np.arange(2 * settings.days), settings.rounds_a_day // 2)
+    return log_loss(np.stack(said)[half, first.episode.x[0]], first.episode.y[0])
+
+
+def _one_of(towers: Tower, number: int) -> Tower:
+    one: Tower = jax.tree.map(lambda part: part[number], towers)
+    return one

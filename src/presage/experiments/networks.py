@@ -1,0 +1,108 @@
+"""The networks of the paper's two experiments, and the oracles their regret is measured against."""
+
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+
+from presage.drivers.cache import use_compile_cache
+from presage.drivers.chunks import in_chunks
+from presage.forecasters.contract import Forecaster
+from presage.forecasters.direct_network import direct_network
+from presage.forecasters.factored_network import factored_network
+from presage.forecasters.mixture import mixture
+from presage.forecasters.residual_network import residual_network
+from presage.forecasters.towers import Tower, TowerPlan, Training, cross_entropy
+from presage.learning.keys import Key, root_key
+from presage.learning.replay import Replay
+from presage.settings import between, one_of, positive, whole
+from presage.spaces import Array, Instance, Spaces
+
+NAMES = ("direct", "factored", "residual", "mixture")
+
+
+@dataclass(frozen=True)
+class NetworkSettings:
+    """How networks and oracles learn; the base of an experiment's settings.
+
+    The oracles are towers like the direct network's, trained by Adam on data without delay. The paper gives neither
+    their batches nor whether they have L2: `oracle_batch` is ours, and they have none.
+    """
+
+    trials: int = 200
+    seed: int = 0
+    hidden: tuple[int, ...] = (40, 20)
+    learning_rate: float = 0.1
+    l2: float = 0.01
+    proxy_rate: float = 1.0
+    optimiser: str = "sgd"
+    buffer: int = 1000
+    start: int = 128
+    every: int = 4
+    steps: int = 1
+    batch: int = 128
+    oracle_steps: int = 10_000
+    oracle_rate: float = 5e-4
+    oracle_batch: int = 128
+
+    def __post_init__(self) -> None:
+        whole("trials", self.trials, 2)
+        whole("seed", self.seed, 0)
+        for name in ("buffer", "start", "every", "steps", "batch", "oracle_steps", "oracle_batch"):
+            whole(name, getattr(self, name))
+        for name in ("learning_rate", "proxy_rate", "oracle_rate"):
+            positive(name, getattr(self, name))
+        between("l2", self.l2, 0.0, 1.0)
+        one_of("optimiser", self.optimiser, ("sgd", "adam"))
+
+    def networks(self, spaces: Spaces) -> Forecaster:
+        """The mixture of the direct, the factored and the residual network."""
+        replay = Replay(self.buffer, self.buffer, self.start, self.every, self.steps, self.batch)
+        how: dict[str, Any] = {
+            "replay": replay,
+            "hidden": self.hidden,
+            "learning_rate": self.learning_rate,
+            "l2": self.l2,
+            "optimiser": self.optimiser,
+        }
+        factored = factored_network(spaces, proxy_rate=self.proxy_rate, **how)
+        residual = residual_network(spaces, proxy_rate=self.proxy_rate, **how)
+        return mixture(spaces, [direct_network(spaces, **how), factored, residual])
+
+    def oracle(self, spaces: Spaces) -> TowerPlan:
+        """The tower of an oracle."""
+        how = Training(self.hidden, self.oracle_rate, l2=0.0, optimiser="adam")
+        return TowerPlan(how, spaces.features, spaces.outcomes)
+
+
+def train_oracles(settings: NetworkSettings, spaces: Spaces, x: Instance, y: Array) -> tuple[TowerPlan, Tower]:
+    """Oracles, one for each of the leading axis of the data [M, n]: trained on batches of it, nothing delayed."""
+    use_compile_cache()
+    plan = settings.oracle(spaces)
+    keys = jax.random.split(root_key(settings.seed), len(y))
+
+    def train_some(numbers: Array) -> Tower:
+        data = Instance(x.symbols[numbers], x.dense[numbers]), y[numbers]
+        some: Tower = _train(plan, settings.oracle_steps, settings.oracle_batch, *data, keys[numbers])
+        return some
+
+    towers: Tower = in_chunks(train_some, len(y), len(y))
+    return plan, towers
+
+
+@partial(jax.jit, static_argnums=(0, 1, 2))
+def _train(plan: TowerPlan, steps: int, batch: int, x: Instance, y: Array, keys: Key) -> Tower:  # noqa: PLR0917
+    def train(x: Instance, y: Array, key: Key) -> Tower:
+        init_key, draw_key = jax.random.split(key)
+
+        def step(number: Array, tower: Tower) -> Tower:
+            drawn = jax.random.randint(jax.random.fold_in(draw_key, number), (batch,), 0, len(y))
+            rows, weight = Instance(x.symbols[drawn], x.dense[drawn]), jnp.ones(batch, jnp.int32)
+            return plan.descend(tower, rows, None, partial(cross_entropy, symbols=y[drawn], weight=weight), weight)
+
+        trained: Tower = jax.lax.fori_loop(0, steps, step, plan.init(init_key))
+        return trained
+
+    return Tower(*jax.vmap(train)(x, y, keys))

@@ -1,0 +1,136 @@
+"""Tables in files: checked columns out of Parquet, CSV or NDJSON, and Parquet out of columns."""
+
+import tempfile
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import duckdb
+import numpy as np
+
+from presage.errors import DataError
+from presage.logs.kinds import Kind
+from presage.spaces import Array
+
+Columns = dict[str, Array]
+"""Columns of a table by name, all as long: text as objects, times as datetime64 in UTC, numbers and booleans."""
+
+# Nothing about a CSV is guessed: a guess may take a broken row for the header and drop what stands above it.
+CSV = """read_csv({{path}}, all_varchar=true, header=true, skip=0, delim='{}', quote='"', escape='"', comment='')"""
+NDJSON = "read_json({path}, format='newline_delimited')"
+READERS = {
+    ".parquet": ("Parquet", "read_parquet({path})"),
+    ".csv": ("CSV", CSV.format(",")),
+    ".tsv": ("CSV", CSV.format("\t")),
+    ".ndjson": ("NDJSON", NDJSON),
+    ".jsonl": ("NDJSON", NDJSON),
+}
+
+
+@contextmanager
+def connected(**config: Any) -> Iterator[duckdb.DuckDBPyConnection]:
+    """A database in memory that lives in UTC and never reaches for the network."""
+    offline = {"autoinstall_known_extensions": False, "autoload_known_extensions": False}
+    with duckdb.connect(config=offline | config) as connection:
+        connection.execute("SET TimeZone = 'UTC'")
+        try:
+            yield connection
+        except RuntimeError as error:
+            if str(error) == "Query interrupted":  # what DuckDB makes of Ctrl-C
+                raise KeyboardInterrupt from error
+            raise
+
+
+def read_table(path: Path, columns: Mapping[str, Kind]) -> Columns:
+    """The named columns of a file, in the order of its rows; refused unless every row holds a value in each."""
+    return read_tables({path: columns})[0]
+
+
+def read_tables(files: Mapping[Path, Mapping[str, Kind]]) -> list[Columns]:
+    """The named columns of each file."""
+    tables = []
+    with connected() as connection:
+        for place, (path, columns) in enumerate(files.items()):
+            load_table(connection, f"table{place}", path, columns)
+            tables.append(dict(connection.execute(f"FROM table{place}").fetchnumpy()))
+    return tables
+
+
+def load_table(connection: duckdb.DuckDBPyConnection, name: str, path: Path, columns: Mapping[str, Kind]) -> int:
+    """The number of rows of a file that now stand, checked, in a new table of the database."""
+    form, source = _source(path)
+    try:
+        described = connection.execute(f"DESCRIBE FROM {source}").fetchall()
+        types = {str(column): str(declared) for column, declared, *_ in described}
+        _check_types(path, types, columns)
+        values = ", ".join(f"{kind.value(quoted(c), types[c])} AS {quoted(c)}" for c, kind in columns.items())
+        connection.execute(f"CREATE TABLE {name} AS SELECT {values} FROM {source}")
+    except duckdb.Error as error:
+        why = " ".join(" ".join(str(error).splitlines()[:2]).split())
+        raise DataError(f"{path.name} cannot be read as {form}", why, "write or export the file again") from error
+    rows = int(connection.execute(f"SELECT count(*) FROM {name}").fetchall()[0][0])
+    if not rows:
+        raise DataError(f"{path.name} holds no rows", str(path), "write or export the file again")
+    for column, kind in columns.items():
+        wrong = f"SELECT rowid FROM {name} WHERE {quoted(column)} IS NULL ORDER BY rowid LIMIT 1"
+        for (row,) in connection.execute(wrong).fetchall():
+            found = f"SELECT {quoted(column)}::VARCHAR FROM {source} LIMIT 1 OFFSET {row}"
+            value = connection.execute(found).fetchall()[0][0]
+            where = f"row {row + 1:,} of {path.name} has no valid {column}"
+            raise DataError(where, value, f"give it {kind.words}, or leave the row out")
+    return rows
+
+
+def parquet_files(tables: Mapping[str, Columns]) -> dict[str, bytes]:
+    """NAME.parquet and its bytes for each named table: the same for the same columns, however many cores there are.
+
+    >>> parquet_files({"sizes": {"repo": np.array(["a", "b"]), "files": np.array([1, 2])}})["sizes.parquet"][:4]
+    b'PAR1'
+    """
+    with tempfile.TemporaryDirectory() as folder, connected(threads=1) as connection:
+        return {f"{name}.parquet": _write(connection, Path(folder), columns) for name, columns in tables.items()}
+
+
+def _write(connection: duckdb.DuckDBPyConnection, folder: Path, columns: Columns) -> bytes:
+    casts = {"U": "::VARCHAR", "O": "::VARCHAR", "M": "::TIMESTAMP::TIMESTAMPTZ"}
+    values = {name: np.asarray(column) for name, column in columns.items()}
+    chosen = ", ".join(f"{quoted(name)}{casts.get(v.dtype.kind, '')} AS {quoted(name)}" for name, v in values.items())
+    connection.register("given", {n: v.astype(object) if v.dtype.kind == "U" else v for n, v in values.items()})
+    path = folder / "written.parquet"
+    connection.execute(f"COPY (SELECT {chosen} FROM given) TO ? (FORMAT parquet, COMPRESSION zstd)", [str(path)])
+    connection.unregister("given")
+    return path.read_bytes()
+
+
+def quoted(name: str) -> str:
+    """A name as SQL takes it, whatever words are reserved."""
+    return '"' + name.replace('"', '""') + '"'
+
+
+def literal(path: Path) -> str:
+    """A path as SQL takes it, with nothing in it read as a pattern."""
+    plain = "".join(f"[{letter}]" if letter in "*?[" else letter for letter in str(path))
+    return "'" + plain.replace("'", "''") + "'"
+
+
+def _source(path: Path) -> tuple[str, str]:
+    """What the file is said to be, and SQL that reads it."""
+    if path.suffix not in READERS:
+        raise DataError("the kind of this file is unknown", str(path), f"name it {', '.join(READERS)}")
+    if not path.is_file():
+        raise DataError(f"{path.name} is not there", str(path), "check the folder and the name")
+    if not path.stat().st_size:
+        raise DataError(f"{path.name} is empty", str(path), "write or export the file again")
+    form, source = READERS[path.suffix]
+    return form, source.format(path=literal(path))
+
+
+def _check_types(path: Path, types: Mapping[str, str], columns: Mapping[str, Kind]) -> None:
+    missing = [column for column in columns if column not in types]
+    if missing:
+        raise DataError(f"{path.name} lacks the columns {', '.join(missing)}", list(types), "rename or add them")
+    for column, kind in columns.items():
+        if not kind.takes(types[column]):
+            wrong = f"column {column} of {path.name} has the wrong type"
+            raise DataError(wrong, types[column], f"make it {kind.words}")

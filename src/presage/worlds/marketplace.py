@@ -1,0 +1,118 @@
+"""A simulated market: items engaged with and acquired much as the learning resources of a real university are."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from presage.errors import SettingError
+from presage.settings import between, positive, share, whole
+from presage.spaces import Array
+from presage.worlds.market import DAYS, ENGAGEMENTS, Market
+from presage.worlds.volumes import Volume
+
+DELETED, ZERO, ONE, MANY = range(len(ENGAGEMENTS))
+PROXIES = (DELETED, ONE, MANY)
+"""Those whose log-odds against zero engagements are settings."""
+MOVES = ((ZERO, DELETED), (ZERO, ONE), (ZERO, MANY), (ONE, DELETED), (ONE, MANY), (MANY, DELETED))
+"""From a proxy to another outcome. There are no others: engagements only grow, and what is deleted stays so."""
+LAUNCH = Volume(least=100.0, excess=118.0, spread=1.1, waver=0.85, memory=0.94)
+CALENDAR = Volume(least=100.0, excess=140.0, spread=0.8, waver=1.15, memory=0.95)
+
+
+@dataclass(frozen=True)
+class MarketplaceSettings:
+    """A market of items that differ in how they are engaged with and in how often they are acquired.
+
+    `proxy_odds` are the log-odds of deleted, one and many against zero engagements after two days, and
+    `outcome_odds` those of each move of `MOVES` against staying, in the five days after; both for an item in the
+    middle. Items differ from it by normal amounts with the standard deviations `proxy_spread` and `outcome_spread`.
+    Of the variance of every engagement a share `appeal` comes from one liking that the item's proxies and outcomes
+    have in common; deletions vary on their own.
+
+    How far the outcomes given the proxy are the item's own is `violation`: p(y|item, z) lies that share of the way
+    from g(y|z), which is the same for all items, to what is the item's own. At 0 the proxy tells all, at 1 as little
+    as in the real data. As g is the market's own mean, p(y|z) over all items is the same at any violation.
+
+    The correlation of an item's fame with its liking is `fame`. `launch` and `calendar` are volumes by days since
+    launch and by days of a calendar. On the day of its launch an item is acquired 1 + `spike` times as often as
+    later (`spike` being the median of a log-normal with `spike_spread`), an excess that falls by a factor of e in
+    `fade_days`. The calendar rises and falls with the week by `weekly`, an amplitude in logs.
+    """
+
+    items: int = 400
+    violation: float = 1.0
+    proxy_odds: tuple[float, ...] = (-6.23, -2.33, -4.72)
+    proxy_spread: tuple[float, ...] = (0.68, 0.87, 1.57)
+    outcome_odds: tuple[float, ...] = (-5.92, -2.35, -4.15, -5.99, -1.5, -7.5)
+    outcome_spread: tuple[float, ...] = (0.81, 0.95, 1.65, 1.05, 1.13, 1.7)
+    appeal: float = 0.92
+    fame: float = 0.4
+    launch: Volume = LAUNCH
+    calendar: Volume = CALENDAR
+    spike: float = 0.9
+    spike_spread: float = 1.05
+    fade_days: float = 0.7
+    weekly: float = 0.4
+
+    def __post_init__(self) -> None:
+        whole("items", self.items)
+        for kind, size in (("proxy", len(PROXIES)), ("outcome", len(MOVES))):
+            _several(f"{kind}_odds", getattr(self, f"{kind}_odds"), size, -50.0)
+            _several(f"{kind}_spread", getattr(self, f"{kind}_spread"), size, 0.0)
+        for name in ("violation", "appeal", "fame"):
+            share(name, getattr(self, name))
+        for name in ("launch", "calendar"):
+            getattr(self, name).check(name)
+        for name in ("spike", "spike_spread", "weekly"):
+            between(name, getattr(self, name), 0.0, 50.0)
+        positive("fade_days", self.fade_days)
+
+    def deal(self, seed: int) -> Market:
+        """A market, every item of which has a launch and a calendar; the same seed deals the same one.
+
+        >>> MarketplaceSettings(items=30).deal(seed=0).outcomes.shape
+        (30, 4, 4)
+        """
+        draw = np.random.default_rng(seed)
+        liking, famous = draw.normal(size=(2, self.items))
+        proxies = self._proxies(liking, draw)
+        outcomes = self._outcomes(liking, proxies, draw)
+        fame = self.fame * liking + np.sqrt(1 - self.fame**2) * famous
+        spike = self.spike * draw.lognormal(0, self.spike_spread, self.items)
+        by_age = 1 + np.outer(spike, np.exp(-np.arange(DAYS) / self.fade_days))
+        by_day = np.exp(self.weekly * np.sin(2 * np.pi * np.arange(DAYS) / 7))
+        launch = self.launch.acquired(fame, by_age, draw)
+        calendar = self.calendar.acquired(fame, np.tile(by_day, (self.items, 1)), draw)
+        names = tuple(f"item-{number:0{len(str(self.items - 1))}}" for number in range(self.items))
+        return Market(names, proxies, outcomes, launch, calendar)
+
+    def _proxies(self, liking: Array, draw: np.random.Generator) -> Array:
+        logits = np.zeros((self.items, len(ENGAGEMENTS)))
+        for proxy, odds, spread in zip(PROXIES, self.proxy_odds, self.proxy_spread, strict=True):
+            logits[:, proxy] = odds + spread * self._taste(liking, proxy, draw)
+        return _softmax(logits)
+
+    def _outcomes(self, liking: Array, proxies: Array, draw: np.random.Generator) -> Array:
+        logits = np.broadcast_to(np.where(np.eye(len(ENGAGEMENTS)), 0.0, -np.inf), (self.items, 4, 4)).copy()
+        for (proxy, outcome), odds, spread in zip(MOVES, self.outcome_odds, self.outcome_spread, strict=True):
+            logits[:, proxy, outcome] = odds + spread * self._taste(liking, outcome, draw)
+        own = _softmax(logits)
+        shared = np.einsum("iz,izy->zy", proxies / proxies.sum(axis=0), own)  # g(y|z)
+        return shared + self.violation * (own - shared)
+
+    def _taste(self, liking: Array, engagement: int, draw: np.random.Generator) -> Array:
+        """Standard normals [I], in part the liking unless the engagement is a deletion."""
+        common = 0.0 if engagement == DELETED else self.appeal
+        return np.sqrt(common) * liking + np.sqrt(1 - common) * draw.normal(size=self.items)
+
+
+def _several(name: str, values: tuple[float, ...], size: int, low: float) -> None:
+    if len(values) != size:
+        raise SettingError(f"{name} has a number for each of {size} cases", values, f"give {size} numbers")
+    for value in values:
+        between(name, value, low, 50.0)
+
+
+def _softmax(logits: Array) -> Array:
+    odds = np.exp(logits - logits.max(axis=-1, keepdims=True))
+    return odds / odds.sum(axis=-1, keepdims=True)

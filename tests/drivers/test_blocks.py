@@ -1,0 +1,51 @@
+"""Blocks against rounds: networks give the same losses on both roads."""
+
+import numpy as np
+import pytest
+
+from presage import Episode, direct_network, factored_network, mixture, play_trials, residual_network, residual_table
+from presage.drivers.blocks import block_experts, can_block
+from presage.drivers.compiled import play_experts
+from presage.errors import SettingError, ShapeError
+from presage.forecasters.contract import Forecaster
+from tests.problems import FORECASTERS, PLAIN, QUICK, episode
+
+MAKERS = (direct_network, factored_network, residual_network)
+
+
+def networks(weighting: str = "early") -> Forecaster:
+    pool = [make(PLAIN, replay=QUICK, hidden=(8, 6)) for make in MAKERS]
+    return mixture(PLAIN, pool, weighting="early" if weighting == "early" else "outcomes")
+
+
+def trials(kind: str) -> Episode:
+    return Episode.stack([episode(kind, rounds=203, seed=seed) for seed in range(3)])
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("kind", ["fixed", "varying", "bursts"])
+@pytest.mark.parametrize("weighting", ["early", "outcomes"])
+def test_a_mixture_of_networks_by_blocks_is_the_mixture_by_rounds(kind: str, weighting: str) -> None:
+    told: list[int] = []
+    ours, others = (
+        block_experts(networks(weighting), trials(kind), 3, told.append),
+        play_experts(networks(weighting), trials(kind), 3),
+    )
+    assert sum(told) == 3
+    assert np.abs(ours.own - others.own).max() < 1e-5
+    assert ours.experts is not None
+    assert np.abs(ours.experts - others.experts).max() < 1e-5
+
+
+@pytest.mark.long
+def test_a_network_by_blocks_is_the_network_by_rounds() -> None:
+    forecaster, dealt = FORECASTERS["residual-network"](PLAIN), trials("varying")
+    assert np.abs(block_experts(forecaster, dealt, 3).own - play_trials(forecaster, dealt, 3)).max() < 1e-5
+
+
+def test_what_learns_between_trainings_is_refused() -> None:
+    assert not can_block(mixture(PLAIN, [*networks().made_of.experts, residual_table(PLAIN)]))
+    with pytest.raises(SettingError, match="only networks"):
+        block_experts(residual_table(PLAIN), trials("fixed"), 0)
+    with pytest.raises(ShapeError, match="leading axis"):
+        block_experts(networks(), episode("fixed"), 0)
