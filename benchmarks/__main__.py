@@ -13,11 +13,12 @@ from typing import Any
 import jax
 import numpy as np
 
-from benchmarks import device, instances, learner, predict, steps
+from benchmarks import device, experiment, instances, learner, predict, steps
 from benchmarks.blocks import Tell
 from benchmarks.figures import HEADER, Figure
 
 BENCHMARKS: dict[str, Callable[[Tell], Iterator[Figure]]] = {
+    "experiment": experiment.figures,
     "steps": steps.figures,
     "predict": predict.figures,
     "learner": learner.figures,

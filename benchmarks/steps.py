@@ -32,7 +32,9 @@ def figures(tell: Tell) -> Iterator[Figure]:
     }
     with ExitStack() as stack:
         if find_spec("torch"):
-            blocks["torch"] = stack.enter_context(torch_processes(run.steps // TRIALS))
+            each = run.steps // TRIALS
+            play = stack.enter_context(torch_processes("benchmarks.torch_worker", str(each)))
+            blocks["torch"] = lambda: PROCESSES * TORCH_TRIALS * each / seconds(lambda: play(TORCH_TRIALS))
         else:
             tell("steps/torch: torch is missing, so this ratio is skipped; pip install torch==2.13.0")
         rates = alternate(blocks, tell, "steps")
@@ -73,12 +75,12 @@ def _operands(generator: np.random.Generator, product: Product) -> list[Any]:
 
 
 @contextmanager
-def torch_processes(steps: int) -> Iterator[Callable[[], float]]:
-    """A function that has the processes play some trials each, at the same time: their steps a second."""
+def torch_processes(module: str, *arguments: str) -> Iterator[Callable[[int], None]]:
+    """A function that has each process play so many trials, all at the same time."""
     environment = os.environ | {"OMP_NUM_THREADS": "1"}
     workers = [
         subprocess.Popen(
-            [sys.executable, "-m", "benchmarks.torch_worker", str(seed), str(steps)],
+            [sys.executable, "-m", module, str(seed), *arguments],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             text=True,
@@ -87,16 +89,16 @@ def torch_processes(steps: int) -> Iterator[Callable[[], float]]:
         for seed in range(PROCESSES)
     ]
 
-    def play() -> None:
+    def play(trials: int) -> None:
         for worker in workers:
-            _pipe(worker.stdin).write(f"{TORCH_TRIALS}\n")
+            _pipe(worker.stdin).write(f"{trials}\n")
             _pipe(worker.stdin).flush()
         for worker in workers:
             if not _pipe(worker.stdout).readline():
                 raise RuntimeError("a PyTorch process ended early; its error is above")
 
     try:
-        yield lambda: PROCESSES * TORCH_TRIALS * steps / seconds(play)
+        yield play
     finally:
         for worker in workers:
             worker.communicate()

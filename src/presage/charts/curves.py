@@ -20,6 +20,7 @@ class Axes(NamedTuple):
     x: str
     y: str
     switch: float | None = None  # where a dashed line stands
+    first: float = 0.0  # where the horizontal axis begins
 
 
 def curves_panel(axes: Axes, at: Array, curves: dict[str, Array], width: int = 380) -> Any:
@@ -34,7 +35,7 @@ def curves_panel(axes: Axes, at: Array, curves: dict[str, Array], width: int = 3
     legend = alt.Legend(orient="bottom", symbolType="stroke", symbolSize=500)
     colour = alt.Color("forecaster:N", scale=scale(COLOURS, names), title=None, legend=legend)
     dash = alt.StrokeDash("forecaster:N", scale=scale(DASHES, names), title=None, legend=legend)
-    x = alt.X("x:Q", title=axes.x, scale=alt.Scale(domain=[0, float(np.ceil(at[-1] - 1e-6))], nice=False))
+    x = alt.X("x:Q", title=axes.x, scale=alt.Scale(domain=[axes.first, float(np.ceil(at[-1] - 1e-6))], nice=False))
     y = alt.Y("mean:Q", title=axes.y, scale=alt.Scale(zero=False))
     base = rows_chart(rows)
     line = base.mark_line(strokeWidth=1.8).encode(x=x, y=y, color=colour, strokeDash=dash)

@@ -23,8 +23,12 @@ def picture(chart: Any, zoom: float = 2.0) -> Picture:
 
 
 def _shorter(svg: str) -> str:
-    """The picture with no more than two decimals in its numbers: a hundredth of a point cannot be seen."""
-    return re.sub(r"\d+\.\d{3,}", lambda number: f"{float(number[0]):.2f}".rstrip("0").rstrip("."), svg)
+    """The picture with no more than two decimals in its places: a hundredth of a point cannot be seen."""
+
+    def rounded(number: re.Match[str]) -> str:
+        return f"{float(number[0]):.2f}".rstrip("0").rstrip(".")
+
+    return re.sub(r' (d|transform)="[^"]*"', lambda place: re.sub(r"\d+\.\d{3,}", rounded, place[0]), svg)
 
 
 _bundle: Callable[..., str] = vl_convert.javascript_bundle

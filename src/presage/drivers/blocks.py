@@ -4,6 +4,7 @@ A block is as many rounds as lie between trainings. What the judge of a mixture 
 block is computed with it, and the experts are weighed afterwards.
 """
 
+from collections.abc import Callable
 from functools import partial
 from typing import Any, NamedTuple
 
@@ -61,23 +62,19 @@ def block_experts(
         raise SettingError("only networks can be played by blocks", forecaster.name, "use play_experts")
     if episodes.trials is None:
         raise ShapeError("trials need a leading axis", episodes.z.shape, "use Episode.stack([episode])")
-    use_compile_cache()
-    dealt, timetable, _ = deal(forecaster.spaces, forecaster.replay, episodes)
-    due = timetable.rehearse[: episodes.rounds : forecaster.replay.every]
-    pool = forecaster.made_of if isinstance(forecaster.made_of, Pool) else None
-    judged = pool is not None and isinstance(pool.rule, EarlyWeights)
-    most = [_most(order, forecaster.replay.every) for order in (dealt.proxies, dealt.outcomes)]
-    every = forecaster.replay.every
-    program, root, arriving = Blocks(forecaster, judged, *most), root_key(key), arrivals_in(episodes)
+    laid = _lay_out(forecaster, episodes)
+    dealt, every, root, arriving = laid.dealt, forecaster.replay.every, root_key(key), arrivals_in(episodes)
 
     def play_chunk(trials: Array) -> Said:
-        said: Said = _play_trials(program, due, take_trials(dealt, trials), trial_keys(root, trials + first))
+        some = take_trials(dealt, trials)
+        said: Said = _play_trials(laid.program, laid.due, some, trial_keys(root, trials + first))
         return said
 
     def finish(trials: Array, said: Said) -> Losses:
         logs = said.logs.reshape(len(trials), -1, *said.logs.shape[-2:])[:, : episodes.rounds]
         experts = log_loss(logs, np.broadcast_to(dealt.y[trials][..., None], logs.shape[:-1])).swapaxes(1, 2)
-        if pool is None:
+        pool = forecaster.made_of
+        if not isinstance(pool, Pool):
             return Losses(experts[:, 0], None)
         feedback = feedback_of(trials, dealt.z, dealt.y, arriving)
         expected = _by_row(every, said.expected, feedback.proxies, feedback.proxies_known)
@@ -86,6 +83,34 @@ def block_experts(
 
     losses: Losses = in_chunks(play_chunk, episodes.trials, 10, progress, finish)
     return losses
+
+
+def prepared_blocks(forecaster: Forecaster, episodes: Episode, key: Any) -> Callable[[], Said]:
+    """The program of `block_experts` for all trials at once, with everything it reads on the device already.
+
+    What is said stays on the device: this is how to time the program apart from what the host does.
+    """
+    laid = _lay_out(forecaster, episodes)
+    keys = trial_keys(root_key(key), jnp.arange(len(episodes.z)))
+    return partial(_play_trials, laid.program, *jax.device_put((laid.due, laid.dealt)), keys)
+
+
+class LaidOut(NamedTuple):
+    """Trials ready for a program."""
+
+    program: Blocks
+    due: Array  # bool [blocks]: whether training comes first
+    dealt: Dealt
+
+
+def _lay_out(forecaster: Forecaster, episodes: Episode) -> LaidOut:
+    use_compile_cache()
+    assert forecaster.replay is not None
+    every = forecaster.replay.every
+    dealt, timetable, _ = deal(forecaster.spaces, forecaster.replay, episodes)
+    judged = isinstance(forecaster.made_of, Pool) and isinstance(forecaster.made_of.rule, EarlyWeights)
+    most = [_most(order, every) for order in (dealt.proxies, dealt.outcomes)]
+    return LaidOut(Blocks(forecaster, judged, *most), timetable.rehearse[: episodes.rounds : every], dealt)
 
 
 def _experts(forecaster: Forecaster) -> tuple[Forecaster, ...]:
@@ -143,9 +168,11 @@ def _each(forecaster: Forecaster, state: State, x: Instance) -> Array:  # [K, Y]
 def _by_row(every: int, by_block: Array, rows: Array, known: Array) -> Array:  # [B, T, ...]
     """What was computed of rows in the block in which they arrived, by row; 0 where they never did."""
     ordered = np.zeros((len(by_block), rows.shape[-1], by_block.shape[-1]), np.float32)
-    for trial, blocks in enumerate(by_block if by_block.shape[2] else ()):
-        own = trial if len(rows) > 1 else 0
+    if by_block.shape[2] == 0:
+        return ordered
+    for own in range(len(rows)):
+        trials = slice(None) if len(rows) == 1 else own
         position = np.arange(known[own, -1])
         block = (np.searchsorted(known[own], position, side="right") - 1) // every
-        ordered[trial, rows[own, position]] = blocks[block, position - known[own, block * every]]
+        ordered[trials, rows[own, position]] = by_block[trials, block, position - known[own, block * every]]
     return ordered

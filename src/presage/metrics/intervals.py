@@ -17,7 +17,8 @@ class Interval(NamedTuple):
     high: float
 
     def __str__(self) -> str:
-        return f"{self.mean:.4g} [{self.low:.4g}, {self.high:.4g}]"
+        mean, low, high = (f"{part:,.0f}" if abs(self.mean) >= 1000 else f"{part:.4g}" for part in self)
+        return f"{mean} [{low}, {high}]"
 
 
 def mean_interval(values: Array) -> Interval:

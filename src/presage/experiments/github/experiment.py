@@ -1,12 +1,13 @@
 """The GitHub experiment from settings and a source to report and files."""
 
 from presage.charts.pictures import picture
+from presage.experiments.files import kept_files
 from presage.experiments.github.claims import judge, recovery_weeks, total_regret
 from presage.experiments.github.figure import figure_4, figure_5, weeks_at
 from presage.experiments.github.problem import BIN, Progress, play_github
 from presage.experiments.github.settings import GithubSettings
 from presage.experiments.networks import NAMES
-from presage.experiments.report import Report, kept_files
+from presage.experiments.report import Report
 from presage.experiments.stopwatch import Stopwatch
 from presage.experiments.tables import curve_table
 from presage.metrics.intervals import mean_interval

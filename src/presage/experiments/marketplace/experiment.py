@@ -3,11 +3,12 @@
 from typing import Any
 
 from presage.charts.pictures import picture
+from presage.experiments.files import kept_files
 from presage.experiments.marketplace.claims import judge, regret_curves
 from presage.experiments.marketplace.figure import days_at, figure_6, figure_7
 from presage.experiments.marketplace.problem import Progress, ScheduleRun, play_marketplace
 from presage.experiments.marketplace.settings import MarketplaceRunSettings
-from presage.experiments.report import Report, kept_files
+from presage.experiments.report import Report
 from presage.experiments.stopwatch import Stopwatch
 from presage.experiments.tables import curve_table
 from presage.metrics.intervals import mean_interval

@@ -3,7 +3,8 @@
 from threading import Thread
 
 from presage.charts.pictures import picture, warm_up
-from presage.experiments.report import Report, kept_files
+from presage.experiments.files import kept_files
+from presage.experiments.report import Report
 from presage.experiments.stopwatch import Stopwatch
 from presage.experiments.synthetic.claims import judge
 from presage.experiments.synthetic.figure import as_table, figure_2, growth_figure
