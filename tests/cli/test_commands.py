@@ -39,6 +39,49 @@ def test_reproduce_prints_one_json_object_and_keeps_everything_together(tmp_path
     assert "S6" in done.stderr
 
 
+GITHUB = ["weeks=1.5", "round_minutes=60", "switch_week=0.7", "proxy_days=1", "outcome_days=3", "buffer=60", "start=16"]
+GITHUB += ["batch=16", "oracle_steps=50", "commit_days=3", "world.repositories=40", "world.years=1"]
+MARKET = ["days=4", "items=12", "items_a_day=4", "round_seconds=600", "proxy_days=1", "outcome_days=2", "buffer=60"]
+MARKET += ["start=16", "every=20", "steps=4", "batch=16", "oracle_steps=50", "world.violation=0.5"]
+
+
+def setting(*changes: str) -> list[str]:
+    return [word for change in changes for word in ("--set", change)]
+
+
+@pytest.mark.long
+@pytest.mark.parametrize(
+    ("experiment", "changes", "claims"),
+    [
+        ("github", [*GITHUB, "modes=B,A", "outcome_least=5"], ["G1", "G2", "G3", "G4", "G5", "X1"]),
+        ("marketplace", [*MARKET, "items_a_day=8"], ["M1", "M2", "M3", "M4", "X1", "X1"]),
+    ],
+)
+def test_experiments_run_from_settings_alone(
+    experiment: str, changes: list[str], claims: list[str], tmp_path: Path
+) -> None:
+    done = presage("reproduce", experiment, "--trials", "4", "--json", "--out", str(tmp_path), *setting(*changes))
+    assert done.returncode == 0, done.stderr
+    report = json.loads(done.stdout)
+    assert set(report) == {"experiment", "settings", "seconds", "results", "claims"}
+    assert [claim["id"] for claim in report["claims"]] == claims
+    assert json.loads((tmp_path / "results.json").read_text())["results"] == report["results"]
+    assert report["results"]["source"].startswith("embedded")
+
+
+@pytest.mark.long
+def test_tune_keeps_a_record_and_names_the_best(tmp_path: Path) -> None:
+    values = ["--learning-rates", "0.1,0.3", "--l2s", "0.001", "--proxy-rates", "1"]
+    small = [change for change in MARKET if not change.startswith("world.")]
+    done = presage("tune", "marketplace", "--trials", "2", "--json", "--out", str(tmp_path), *values, *setting(*small))
+    assert done.returncode == 0, done.stderr
+    result = json.loads(done.stdout)
+    assert json.loads((tmp_path / "tuning-marketplace.json").read_text()) == result
+    assert [one["stage"] for one in result["tried"]] == [1, 1, 2]
+    assert result["best"]["learning_rate"] in (0.1, 0.3)
+    assert "Best: learning_rate" in done.stderr
+
+
 @pytest.mark.long
 def test_demo_ends_with_a_table_a_sentence_and_a_page(tmp_path: Path) -> None:
     done = presage("demo", "--seed", "1", "--out", str(tmp_path), "--json", *SHOP)
@@ -57,6 +100,14 @@ def test_demo_ends_with_a_table_a_sentence_and_a_page(tmp_path: Path) -> None:
     [
         (["reproduce", "nothing"], "'nothing' is not"),
         (["reproduce", "synthetic", "--trials", "0"], "--trials"),
+        (["reproduce", "synthetic", "--settings", "tuned"], "no tuned settings"),
+        (["reproduce", "github", "--data", "nowhere"], "nowhere"),
+        (["reproduce", "marketplace", "--data", "nowhere"], "nowhere"),
+        (["reproduce", "github", "--set", "modes=A,A"], "modes are A and B"),
+        (["reproduce", "github", "--set", "world.repositories=x"], "repositories"),
+        (["reproduce", "marketplace", "--set", "days=40"], "shorter time"),
+        (["reproduce", "all", "--set", "delay=3"], "name the experiment"),
+        (["tune", "github", "--learning-rates", "fast"], "list of numbers"),
         (["reproduce", "synthetic", "--trials", "-5"], "--trials"),
         (["reproduce", "synthetic", "--seed", "-1"], "--seed"),
         (["reproduce", "synthetic", "--set", "delay"], "name=value"),

@@ -57,7 +57,11 @@ def test_the_loops_say_the_same_uncompiled(kind: str, monkeypatch: pytest.Monkey
     quick = count_experts(mixture(PLAIN), dealt)
     for name in ("locate", "add", "read", "say"):
         monkeypatch.setattr(kernels, name, getattr(kernels, name).py_func)
-    for module, name in ((counted, "counting_loop"), (weighed, "weighing_loop")):
+    for module, name in (
+        (counted, "counting_loop"),
+        (counted, "scoring_loop"),
+        (weighed, "weighing_loop"),
+    ):
         loop = getattr(kernels, name)
         monkeypatch.setattr(module, name, lambda *sizes, loop=loop: loop(*sizes).py_func)
     assert gap(count_experts(mixture(PLAIN), dealt), quick) < 1e-6

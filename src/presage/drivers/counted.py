@@ -19,6 +19,7 @@ from presage.drivers.kernels import (
     Levels,
     Tables,
     counting_loop,
+    scoring_loop,
 )
 from presage.drivers.weighed import arrivals_in, feedback_of, weigh
 from presage.errors import SettingError, ShapeError
@@ -27,7 +28,6 @@ from presage.forecasters.counts import Chain, Chains
 from presage.forecasters.keys import TableKey
 from presage.forecasters.mixture import Pool
 from presage.forecasters.weights import EarlyWeights
-from presage.metrics.loss import log_loss
 from presage.spaces import Array, Spaces
 from presage.timeline.episode import Episode
 
@@ -85,11 +85,12 @@ def _play(spaces: Spaces, laid: tuple[Tables, Levels], rows: Array, feedback: Fe
     told = np.zeros((trials, 2, judged, spaces.outcomes), np.float32)
     counting_loop(spaces.proxies, spaces.outcomes)(tables, levels, rows, feedback, said, again, told)
     logs = np.log(said, out=said)
-    experts = log_loss(logs, np.broadcast_to(feedback.y[..., None], logs.shape[:-1])).swapaxes(1, 2)
+    then = logs if at_once else np.log(again, out=again)
+    experts = np.empty((trials, shape[0], rounds), np.float32)
+    expected = np.empty((trials, judged, shape[0]), np.float32)
+    scoring_loop(spaces.outcomes)(logs, feedback.y, then, told[:, 0], experts, expected)
     if pool is None:
         return Losses(experts[:, 0], None)
-    then = logs[:, :judged] if at_once else np.log(again, out=again)
-    expected = -np.einsum("btky,bty->btk", then, told[:, 0])
     return Losses(weigh(pool, feedback, logs, expected, told[:, 1]), experts)
 
 

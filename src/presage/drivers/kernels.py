@@ -95,16 +95,11 @@ def read(counts: Array, levels: Levels, level: int, places: Array, context: int,
 
 @inlined
 def say(
-    counts: Array,
-    tables: Tables,
-    levels: Levels,
-    places: Array,
-    proxies: int,
-    outcomes: int,
-    by_level: Array,
-    said: Array,
-) -> None:
-    """Writes into `said` [K, Y] what each expert says of the located instance."""
+    counts: Array, tables: Tables, levels: Levels, places: Array, symbols: tuple[int, int], by_level: Array,
+    mixed: Array, said: Array, trial: int, row: int,
+) -> None:  # fmt: skip
+    """Writes into `said[trial, row]` [K, Y] what each expert says of the located instance; `mixed` [Y] is scratch."""
+    proxies, outcomes = symbols
     for level in range(len(levels.parents)):
         kind = tables.kinds[levels.tables[level]]
         if kind == PROXIES:
@@ -117,11 +112,13 @@ def say(
     for expert in range(len(levels.experts)):
         h, g = levels.experts[expert, 0], levels.experts[expert, 1]
         for symbol in range(outcomes):
-            said[expert, symbol] = by_level[g, symbol] * (by_level[h, 0] if h >= 0 else 1.0)
+            mixed[symbol] = by_level[g, symbol] * (by_level[h, 0] if h >= 0 else 1.0)
         if h >= 0:
             for proxy in range(1, proxies):
                 for symbol in range(outcomes):
-                    said[expert, symbol] += by_level[h, proxy] * by_level[g, proxy * outcomes + symbol]
+                    mixed[symbol] += by_level[h, proxy] * by_level[g, proxy * outcomes + symbol]
+        for symbol in range(outcomes):
+            said[trial, row, expert, symbol] = mixed[symbol]
 
 
 @lru_cache(maxsize=64)
@@ -140,7 +137,7 @@ def counting_loop(proxies: int, outcomes: int) -> Function:
         counts = np.empty(tables.cells)
         places = np.empty(len(tables.kinds), np.int64)
         by_level = np.empty((len(levels.parents), proxies * max(proxies, outcomes)))
-        mixed = np.empty((len(levels.experts), outcomes))
+        mixed, symbols = np.empty(outcomes), (proxies, outcomes)
         for trial in range(said.shape[0]):
             own = trial if len(feedback.proxies) > 1 else 0
             counts[:] = 0
@@ -151,8 +148,7 @@ def counting_loop(proxies: int, outcomes: int) -> Function:
                     z, y = feedback.z[trial, row], feedback.y[trial, row]
                     locate(tables, rows, trial, row, places)
                     if again.shape[1]:
-                        say(counts, tables, levels, places, proxies, outcomes, by_level, mixed)
-                        again[trial, row] = mixed
+                        say(counts, tables, levels, places, symbols, by_level, mixed, again, trial, row)
                     add(counts, tables, places, PROXIES, z)
                     if feedback.outcome_seen[own, row] < feedback.proxy_seen[own, row]:
                         add(counts, tables, places, PAIRS, z * outcomes + y)
@@ -176,10 +172,34 @@ def counting_loop(proxies: int, outcomes: int) -> Function:
                             told[trial, 1, row, symbol] = by_level[levels.judge[-1], z * outcomes + symbol]
                     add(counts, tables, places, PAIRS, z * outcomes + y)
                 locate(tables, rows, trial, now, places)
-                say(counts, tables, levels, places, proxies, outcomes, by_level, mixed)
-                said[trial, now] = mixed
+                say(counts, tables, levels, places, symbols, by_level, mixed, said, trial, now)
 
     return compiled(count_rounds)
+
+
+@lru_cache(maxsize=64)
+def scoring_loop(outcomes: int) -> Function:
+    """The loop over rounds that scores, for so many outcomes."""
+
+    def score_rounds(logs: Array, y: Array, then: Array, told: Array, losses: Array, expected: Array) -> None:
+        """Writes the losses [B, K, T] of experts that said `logs` [B, T, K, Y], and those that were expected.
+
+        The latter, [B, T, K], are of what they said `then` [B, T, K, Y], under the outcomes told [B, T, Y]; none if
+        they have no rounds.
+        """
+        for trial in range(logs.shape[0]):
+            for now in range(logs.shape[1]):
+                symbol = y[trial, now]
+                for expert in range(logs.shape[2]):
+                    losses[trial, expert, now] = -logs[trial, now, expert, symbol] if symbol >= 0 else np.nan
+            for now in range(expected.shape[1]):
+                for expert in range(logs.shape[2]):
+                    loss = 0.0
+                    for symbol in range(outcomes):
+                        loss -= told[trial, now, symbol] * then[trial, now, expert, symbol]
+                    expected[trial, now, expert] = loss
+
+    return compiled(score_rounds)
 
 
 @lru_cache(maxsize=64)
