@@ -11,7 +11,8 @@ from benchmarks.blocks import Spread, Tell, alternate, ratios, seconds, spread
 from benchmarks.figures import Figure, Target, short
 from benchmarks.github import GITHUB, Run, run_of
 from presage import Replay, residual_network
-from presage.drivers.compiled import Losses, prepared
+from presage.drivers.compiled import prepared
+from presage.drivers.losses import Losses
 from presage.drivers.schedule import deal
 
 GPU_STEPS = 1_000_000

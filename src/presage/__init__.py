@@ -1,21 +1,25 @@
 """Presage: predict slow outcomes from early signs."""
 
-from presage.drivers.compiled import play, play_trials
-from presage.drivers.live import Learner
-from presage.forecasters.checks import check_forecaster
-from presage.forecasters.contract import Forecaster
-from presage.forecasters.direct_network import direct_network
-from presage.forecasters.direct_table import direct_table
-from presage.forecasters.factored_network import factored_network
-from presage.forecasters.factored_table import factored_table
-from presage.forecasters.mixture import mixture
-from presage.forecasters.residual_network import residual_network
-from presage.forecasters.residual_table import residual_table
-from presage.learning.replay import Replay
-from presage.spaces import Features, Instance, SetOf, Spaces
-from presage.store.states import load_state, save_state
-from presage.timeline.delays import Delays
-from presage.timeline.episode import Episode
+import importlib
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from presage.drivers.compiled import play, play_trials
+    from presage.drivers.live import Learner
+    from presage.forecasters.checks import check_forecaster
+    from presage.forecasters.contract import Forecaster
+    from presage.forecasters.direct_network import direct_network
+    from presage.forecasters.direct_table import direct_table
+    from presage.forecasters.factored_network import factored_network
+    from presage.forecasters.factored_table import factored_table
+    from presage.forecasters.mixture import mixture
+    from presage.forecasters.residual_network import residual_network
+    from presage.forecasters.residual_table import residual_table
+    from presage.learning.replay import Replay
+    from presage.spaces import Features, Instance, SetOf, Spaces
+    from presage.store.states import load_state, save_state
+    from presage.timeline.delays import Delays
+    from presage.timeline.episode import Episode
 
 __all__ = [
     "Delays",
@@ -40,3 +44,34 @@ __all__ = [
     "residual_table",
     "save_state",
 ]
+
+_HOMES = {
+    "Delays": "timeline.delays",
+    "Episode": "timeline.episode",
+    "Features": "spaces",
+    "Forecaster": "forecasters.contract",
+    "Instance": "spaces",
+    "Learner": "drivers.live",
+    "Replay": "learning.replay",
+    "SetOf": "spaces",
+    "Spaces": "spaces",
+    "check_forecaster": "forecasters.checks",
+    "direct_network": "forecasters.direct_network",
+    "direct_table": "forecasters.direct_table",
+    "factored_network": "forecasters.factored_network",
+    "factored_table": "forecasters.factored_table",
+    "load_state": "store.states",
+    "mixture": "forecasters.mixture",
+    "play": "drivers.compiled",
+    "play_trials": "drivers.compiled",
+    "residual_network": "forecasters.residual_network",
+    "residual_table": "forecasters.residual_table",
+    "save_state": "store.states",
+}
+
+
+def __getattr__(name: str) -> Any:
+    """A public name, imported when it is first asked for: most commands need few of them, and JAX takes a second."""
+    if name not in _HOMES:
+        raise AttributeError(f"module 'presage' has no attribute {name!r}")
+    return getattr(importlib.import_module(f"presage.{_HOMES[name]}"), name)

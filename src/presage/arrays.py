@@ -1,16 +1,31 @@
 """NumPy and JAX behind one set of names, so that a formula is written once."""
 
+import importlib
 from typing import Any
 
-import jax.numpy as jnp
 import numpy as np
 
 from presage.spaces import Array
 
 
+class _Later:
+    """A module that is imported when it is first used."""
+
+    def __init__(self, name: str) -> None:
+        self._name = name
+
+    def __getattr__(self, part: str) -> Any:
+        return getattr(importlib.import_module(self._name), part)
+
+
+jax: Any = _Later("jax")
+jnp: Any = _Later("jax.numpy")
+"""JAX takes a second to import; counting, reading logs and most commands do without it."""
+
+
 def namespace(array: Array) -> Any:
     """`numpy` for NumPy arrays and numbers, `jax.numpy` for anything else."""
-    return np if isinstance(array, np.ndarray | np.generic) else jnp
+    return np if isinstance(array, np.ndarray | np.generic) else importlib.import_module("jax.numpy")
 
 
 def add_at(table: Array, index: tuple[Array, ...], amount: Array) -> Array:

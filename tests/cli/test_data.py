@@ -8,7 +8,7 @@ import pytest
 from click.testing import CliRunner
 
 from presage.cli.data import data
-from presage.cli.entry import cli, main
+from presage.cli.entry import main
 from presage.logs.bigquery import QUERY
 from presage.logs.commits import read_commits
 from presage.logs.marketplace import read_market
@@ -27,7 +27,6 @@ class Presage:
 
     def __init__(self, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
         self.monkeypatch, self.capsys = monkeypatch, capsys
-        monkeypatch.setitem(cli.commands, "data", data)
 
     def __call__(self, *arguments: object) -> Done:
         self.monkeypatch.setattr("sys.argv", ["presage", "data", *map(str, arguments)])

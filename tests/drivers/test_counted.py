@@ -5,8 +5,9 @@ import pytest
 
 from presage import Episode, Spaces, direct_network, direct_table, factored_table, mixture, play_trials, residual_table
 from presage.drivers import counted, kernels, weighed
-from presage.drivers.compiled import Losses, play_experts
-from presage.drivers.counted import can_count, count_experts
+from presage.drivers.compiled import play_experts, run_trials
+from presage.drivers.counted import can_count, count_experts, count_nowcasts
+from presage.drivers.losses import Losses
 from presage.errors import SettingError, ShapeError
 from presage.forecasters.contract import Forecaster
 from tests.problems import FORECASTERS, KINDS, MIXED, PLAIN, TABLES, episode
@@ -98,3 +99,10 @@ def test_what_cannot_be_counted_is_refused() -> None:
         count_experts(direct_network(PLAIN), trials("fixed"))
     with pytest.raises(ShapeError, match="leading axis"):
         count_experts(direct_table(PLAIN), episode("fixed"))
+
+
+@pytest.mark.parametrize("name", ["factored-table", "residual-table-shrunk"])
+def test_nowcasts_by_counting_are_those_of_the_compiled_driver(name: str) -> None:
+    forecaster, dealt = TABLES[name](PLAIN), trials("at once")
+    compiled = run_trials(forecaster, dealt, 0, nowcasts=True).nowcasts
+    assert np.abs(count_nowcasts(forecaster, dealt) - compiled).max() < 1e-6

@@ -3,28 +3,47 @@
 Exit codes: 0 done, 1 a claim does not hold (with --check), 2 bad input, 130 interrupted.
 """
 
+import importlib
 import sys
 from importlib.metadata import version
 
 import click
 
-from presage.cli.data import data
-from presage.cli.demo import demo
-from presage.cli.reproduce import reproduce
-from presage.cli.tune import tune_command
 from presage.errors import PresageError
 
+COMMANDS = {  # name: where it is, and what it is for
+    "data": ("presage.cli.data:data", "Make tables for the experiments out of your own data."),
+    "demo": ("presage.cli.demo:demo", "Simulate an ebook shop and forecast who will finish the book."),
+    "reproduce": ("presage.cli.reproduce:reproduce", "Reproduce figures of the paper and say which claims hold."),
+    "tune": ("presage.cli.tune:tune_command", "Search the settings of an experiment, as the paper did."),
+}
 
-@click.group(context_settings={"help_option_names": ["-h", "--help"]}, epilog="Try: presage demo")
+
+class Commands(click.Group):
+    """The commands, each imported when it is asked for."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002
+        """Their names."""
+        return list(COMMANDS)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:  # noqa: ARG002
+        """One of them."""
+        if cmd_name not in COMMANDS:
+            return None
+        module, _, name = COMMANDS[cmd_name][0].partition(":")
+        command: click.Command = getattr(importlib.import_module(module), name)
+        return command
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002
+        """What each is for."""
+        with formatter.section("Commands"):
+            formatter.write_dl([(name, purpose) for name, (_, purpose) in COMMANDS.items()])
+
+
+@click.group(cls=Commands, context_settings={"help_option_names": ["-h", "--help"]}, epilog="Try: presage demo")
 @click.version_option(version("presage"))
 def cli() -> None:
     """Presage predicts slow outcomes from early signs."""
-
-
-cli.add_command(data)
-cli.add_command(demo)
-cli.add_command(reproduce)
-cli.add_command(tune_command)
 
 
 def main() -> None:

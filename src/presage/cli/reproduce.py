@@ -1,80 +1,19 @@
 """`presage reproduce`: the paper's figures, and which of its claims hold."""
 
-import dataclasses
+import importlib
 import json
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import click
 
-from presage.cli.sources import commit_source, market_source
-from presage.cli.talk import changed, console, json_option, progress_bar, seed_option, set_option, show_table
+from presage.cli.runs import Asked, Result
+from presage.cli.talk import console, json_option, seed_option, set_option, show_table
 from presage.errors import SettingError
-from presage.experiments.github import settings as github
-from presage.experiments.github.experiment import reproduce_github
-from presage.experiments.marketplace import settings as marketplace
-from presage.experiments.marketplace.experiment import reproduce_marketplace
 from presage.experiments.report import Report
-from presage.experiments.synthetic.experiment import episodes_played, reproduce_synthetic
-from presage.experiments.synthetic.settings import PAPER
 from presage.store.files import check_folder, write_together
 
-Result = tuple[Report, dict[str, bytes]]
-
-
-@dataclasses.dataclass(frozen=True)
-class Asked:
-    """What was asked for on the command line."""
-
-    trials: int
-    seed: int
-    data: Path | None
-    settings: str | None  # paper or tuned; the experiment's default if None
-    changes: tuple[str, ...]
-
-    def of(self, paper: Any, tuned: Any, default: Any) -> Any:
-        """The settings of an experiment, with the changes that do not concern its world."""
-        chosen = {"paper": paper, "tuned": tuned, None: default}[self.settings]
-        own = tuple(change for change in self.changes if not change.startswith("world."))
-        return changed(dataclasses.replace(chosen, trials=self.trials, seed=self.seed), own)
-
-    @property
-    def world(self) -> tuple[str, ...]:
-        """The changes that concern the embedded world."""
-        return tuple(change.removeprefix("world.") for change in self.changes if change.startswith("world."))
-
-
-def run_synthetic(asked: Asked) -> Result:
-    """Figure 2."""
-    if asked.data or asked.settings == "tuned" or asked.world:
-        raise SettingError("the synthetic experiment has no data and no tuned settings", "synthetic", "leave them out")
-    settings = asked.of(PAPER, PAPER, PAPER)
-    with progress_bar("synthetic: episodes", episodes_played(settings)) as progress:
-        return reproduce_synthetic(settings, progress)
-
-
-def run_github(asked: Asked) -> Result:
-    """Figures 4 and 5."""
-    settings = asked.of(github.PAPER, github.TUNED, github.PAPER)
-    history, source = commit_source(asked.data, asked.world, asked.seed)
-    with progress_bar("github: trials", settings.trials) as progress:
-        return reproduce_github(settings, history, source, progress)
-
-
-def run_marketplace(asked: Asked) -> Result:
-    """Figures 6 and 7."""
-    settings = asked.of(marketplace.PAPER, marketplace.TUNED, marketplace.TUNED)
-    market, source = market_source(asked.data, asked.world, asked.seed, settings.launches)
-    with progress_bar("marketplace: trials", 2 * settings.trials) as progress:
-        return reproduce_marketplace(settings, market, source, progress)
-
-
-EXPERIMENTS: dict[str, Callable[[Asked], Result]] = {
-    "synthetic": run_synthetic,
-    "github": run_github,
-    "marketplace": run_marketplace,
-}
+EXPERIMENTS = ("synthetic", "github", "marketplace")
 
 
 @click.command(epilog="Example: presage reproduce github --trials 50 --out out/github --check")
@@ -117,7 +56,7 @@ def reproduce(  # noqa: PLR0917
         check_folder(out)
     reports = []
     for name in names:
-        report, files = EXPERIMENTS[name](Asked(trials, seed, data, settings, changes))
+        report, files = _run(name, Asked(trials, seed, data, settings, changes))
         if out:
             write_together(out / name if len(names) > 1 else out, files)
         _show(report)
@@ -126,6 +65,11 @@ def reproduce(  # noqa: PLR0917
         click.echo(json.dumps(_together(reports) if experiment == "all" else reports[0].as_json()))
     console.print(f"Pictures and tables: {out}" if out else "Keep pictures and tables with --out DIR.")
     return 1 if check and not all(report.all_hold for report in reports) else 0
+
+
+def _run(name: str, asked: Asked) -> Result:
+    result: Result = importlib.import_module(f"presage.cli.runs.{name}").run(asked)
+    return result
 
 
 def _show(report: Report) -> None:

@@ -14,7 +14,8 @@ import numpy as np
 
 from presage.drivers.cache import use_compile_cache
 from presage.drivers.chunks import in_chunks
-from presage.drivers.compiled import Losses, Progress, trial_keys
+from presage.drivers.compiled import trial_keys
+from presage.drivers.losses import Losses, Progress
 from presage.drivers.rounds import Drawing, at, rehearse_due, rows_at
 from presage.drivers.schedule import Dealt, deal, take_trials, trial_axes
 from presage.drivers.weighed import arrivals_in, feedback_of, weigh

@@ -7,6 +7,9 @@ from pathlib import Path
 from typing import Any
 
 import jax
+import jax.monitoring
+
+from presage.drivers.compiling import listen_to_jax
 
 configure: Callable[[str, Any], None] = jax.config.update
 
@@ -18,6 +21,7 @@ def use_compile_cache() -> Path | None:
     JAX's own setting (JAX_COMPILATION_CACHE_DIR) is left alone if there is one; otherwise the folder is
     `presage/xla` in the user's cache folder.
     """
+    listen_to_jax(jax.monitoring.register_event_duration_secs_listener)
     chosen = jax.config.values["jax_compilation_cache_dir"]
     if chosen:
         return Path(chosen)

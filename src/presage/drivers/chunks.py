@@ -1,13 +1,12 @@
 """Trials cut into chunks that fill the cores of a machine, or run whole on a GPU."""
 
-import os
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import jax
 import numpy as np
 
+from presage.drivers.cores import cores, over_cores
 from presage.spaces import Array
 
 
@@ -36,14 +35,8 @@ def in_chunks(
             progress(len(np.unique(chunks[number])))
         return played
 
-    with ThreadPoolExecutor(cores()) as threads:
-        played = list(threads.map(play_chunk, range(len(chunks))))
+    played = over_cores(play_chunk, range(len(chunks)))
     return jax.tree.map(lambda *parts: np.concatenate(parts)[:trials], *played)
-
-
-def cores() -> int:
-    """How many cores this process may use."""
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 def chunked(trials: int, size: int) -> list[Array]:

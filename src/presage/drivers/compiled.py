@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 from functools import partial
-from typing import Any, NamedTuple
+from typing import Any
 
 import jax
 import jax.numpy as jnp
@@ -10,6 +10,7 @@ import numpy as np
 
 from presage.drivers.cache import use_compile_cache
 from presage.drivers.chunks import in_chunks
+from presage.drivers.losses import Losses, Progress
 from presage.drivers.rounds import Played, Program, play_rounds
 from presage.drivers.schedule import Dealt, Timetable, deal, take_trials, trial_axes
 from presage.errors import ShapeError
@@ -19,16 +20,6 @@ from presage.learning.keys import Key, Purpose, key_for, root_key
 from presage.metrics.loss import log_loss
 from presage.spaces import Array
 from presage.timeline.episode import Episode
-
-Progress = Callable[[int], None]
-"""Is told how many more trials are done."""
-
-
-class Losses(NamedTuple):
-    """The losses of a forecaster, and of the experts it mixes."""
-
-    own: Array  # [R, T]
-    experts: Array | None  # [R, K, T]; None unless it is a mixture
 
 
 def play(forecaster: Forecaster, episode: Episode, key: Any) -> Array:

@@ -5,12 +5,9 @@ each table says; logarithms are taken of all of it at once; and a second loop we
 many experts read it.
 """
 
-from concurrent.futures import ThreadPoolExecutor
-
 import numpy as np
 
-from presage.drivers.chunks import cores
-from presage.drivers.compiled import Losses, Progress
+from presage.drivers.cores import over_cores
 from presage.drivers.kernels import (
     OUTCOMES,
     PAIRS,
@@ -21,6 +18,7 @@ from presage.drivers.kernels import (
     counting_loop,
     scoring_loop,
 )
+from presage.drivers.losses import Losses, Progress
 from presage.drivers.weighed import arrivals_in, feedback_of, weigh
 from presage.errors import SettingError, ShapeError
 from presage.forecasters.contract import Forecaster
@@ -67,10 +65,30 @@ def count_experts(forecaster: Forecaster, episodes: Episode, progress: Progress 
 
     size = max(1, CELLS // (episodes.rounds * len(levels.experts) * forecaster.spaces.outcomes))
     blocks = [np.arange(first, min(first + size, len(z))) for first in range(0, len(z), size)]
-    with ThreadPoolExecutor(cores()) as threads:
-        played = list(threads.map(play_some, blocks))
+    played = over_cores(play_some, blocks)
     own = np.concatenate([losses.own for losses in played])
     return Losses(own, np.concatenate([losses.experts for losses in played]) if pool else None)
+
+
+def count_nowcasts(forecaster: Forecaster, episodes: Episode) -> Array:  # [R, T, Y]
+    """What a table tells of each row's outcome, as log-probabilities, at the moment the row's proxy has come.
+
+    Without delays that is at the end of the row's own round, before its outcome is learnt.
+    """
+    laid = _lay_out(forecaster.spaces, [forecaster.made_of], None)
+    keys, tables, levels = laid
+    path = [int(levels.experts[0, 1])]
+    while levels.parents[path[0]] >= 0:
+        path.insert(0, int(levels.parents[path[0]]))
+    levels = levels._replace(judge=np.array(path))
+    x, z, y = episodes.encode(forecaster.spaces)
+    rows = np.stack([key.row(x.symbols) for key in keys]).astype(np.int32)
+    trials, rounds = z.shape
+    said = np.empty((trials, rounds, 1, forecaster.spaces.outcomes), np.float32)
+    told = np.ones((trials, 2, rounds, forecaster.spaces.outcomes), np.float32)
+    loop = counting_loop(forecaster.spaces.proxies, forecaster.spaces.outcomes)
+    loop(tables, levels, rows, feedback_of(np.arange(trials), z, y, arrivals_in(episodes)), said, said[:, :0], told)
+    return np.log(told[:, 0])
 
 
 def _play(spaces: Spaces, laid: tuple[Tables, Levels], rows: Array, feedback: Feedback, pool: Pool | None) -> Losses:

@@ -141,7 +141,7 @@ def counting_loop(proxies: int, outcomes: int) -> Function:
         for trial in range(said.shape[0]):
             own = trial if len(feedback.proxies) > 1 else 0
             counts[:] = 0
-            for now in range(said.shape[1]):
+            for now in range(said.shape[1] + 1):  # after the last round feedback is still noted down
                 before = max(now - 1, 0)
                 for position in range(feedback.proxies_known[own, before], feedback.proxies_known[own, now]):
                     row = feedback.proxies[own, position]
@@ -171,6 +171,8 @@ def counting_loop(proxies: int, outcomes: int) -> Function:
                         for symbol in range(outcomes):
                             told[trial, 1, row, symbol] = by_level[levels.judge[-1], z * outcomes + symbol]
                     add(counts, tables, places, PAIRS, z * outcomes + y)
+                if now == said.shape[1]:
+                    break
                 locate(tables, rows, trial, now, places)
                 say(counts, tables, levels, places, symbols, by_level, mixed, said, trial, now)
 

@@ -7,11 +7,8 @@ import numpy as np
 
 from presage.learning.replay import Replay
 from presage.spaces import EMPTY, Array, Instance, Spaces
-from presage.timeline.arrivals import Arrivals, arrivals
-from presage.timeline.episode import NEVER, Episode
-
-LATER = np.iinfo(np.int32).max
-"""Never, where rounds are compared: feedback that does not come is seen at the end of this round."""
+from presage.timeline.arrivals import LATER, Arrivals, arrivals_of, as_rounds
+from presage.timeline.episode import Episode
 
 BLOCK = 32
 """The most rows learnt at once when many arrive together."""
@@ -83,19 +80,6 @@ def take_trials(dealt: Dealt, trials: Array) -> Dealt:
         return part if axis is None else part[trials]
 
     return Dealt(*jax.tree.map(take, trial_axes(dealt), dealt, is_leaf=lambda axis: axis is None))
-
-
-def as_rounds(seen: Array) -> Array:
-    """The round at whose end feedback is seen, `LATER` if never, as int32."""
-    return np.where(seen == NEVER, LATER, np.minimum(seen, LATER)).astype(np.int32)
-
-
-def arrivals_of(seen: Array) -> Arrivals:
-    """The arrival order of one episode, or of each trial."""
-    if seen.ndim == 1:
-        return arrivals(seen)
-    each = [arrivals(trial) for trial in seen]
-    return Arrivals(np.stack([a.rows for a in each]), np.stack([a.known for a in each]))
 
 
 def _timetable(replay: Replay | None, proxies: Arrivals, outcomes: Arrivals) -> tuple[Timetable, int, bool]:

@@ -3,10 +3,10 @@
 import numpy as np
 
 from presage.drivers.kernels import Feedback, Weighing, weighing_loop
-from presage.drivers.schedule import arrivals_of, as_rounds
 from presage.forecasters.mixture import Pool
 from presage.forecasters.weights import EarlyWeights
 from presage.spaces import Array
+from presage.timeline.arrivals import arrivals_of, as_rounds
 from presage.timeline.episode import Episode
 
 

@@ -10,9 +10,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import NamedTuple
 
-import jax.numpy as jnp
-
-from presage.arrays import add_at
+from presage.arrays import add_at, jnp
 from presage.errors import SettingError
 from presage.forecasters.keys import BUCKETS, WHOLE, TableKey, table_key
 from presage.settings import positive, whole

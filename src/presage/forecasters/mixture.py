@@ -4,11 +4,9 @@ from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any, Literal, NamedTuple
 
-import jax
-import jax.numpy as jnp
 import numpy as np
 
-from presage.arrays import after, log_sum_exp, namespace
+from presage.arrays import after, jax, jnp, log_sum_exp, namespace
 from presage.errors import SettingError
 from presage.forecasters.contract import Forecast, Forecaster, Memo, Rows, State
 from presage.forecasters.direct_table import direct_table
@@ -191,7 +189,8 @@ def _fold(step: Callable[[Mixture, Rows], Mixture], state: Mixture, rows: Rows) 
             state = step(state, jax.tree.map(lambda part, at=index: part[at : at + 1], rows))
         return state
     one_by_one = jax.tree.map(lambda part: part[:, None], rows)
-    return jax.lax.scan(lambda state, row: (step(state, row), None), state, one_by_one)[0]
+    last: Mixture = jax.lax.scan(lambda state, row: (step(state, row), None), state, one_by_one)[0]
+    return last
 
 
 def _choose(condition: Array, then: Scores, otherwise: Scores) -> Scores:

@@ -3,9 +3,7 @@
 from enum import IntEnum
 from typing import Any
 
-import jax
-import jax.numpy as jnp
-
+from presage.arrays import jax, jnp
 from presage.errors import SettingError
 from presage.spaces import Array
 

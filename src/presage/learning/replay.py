@@ -2,9 +2,7 @@
 
 from dataclasses import dataclass
 
-import jax
-import jax.numpy as jnp
-
+from presage.arrays import jax, jnp
 from presage.learning.keys import Key
 from presage.settings import whole
 from presage.spaces import Array

@@ -7,6 +7,9 @@ import numpy as np
 from presage.spaces import Array
 from presage.timeline.episode import NEVER
 
+LATER = np.iinfo(np.int32).max
+"""Never, where rounds are compared: feedback that does not come is seen at the end of this round."""
+
 
 class Arrivals(NamedTuple):
     """Rows in the order their feedback arrives, and how many have arrived before each prediction."""
@@ -30,3 +33,16 @@ def arrivals(seen: Array) -> Arrivals:
     rows[: len(order)] = order
     known = np.searchsorted(seen[order], np.arange(rounds + 1), side="left")
     return Arrivals(rows, known.astype(np.int32))
+
+
+def as_rounds(seen: Array) -> Array:
+    """The round at whose end feedback is seen, `LATER` if never, as int32."""
+    return np.where(seen == NEVER, LATER, np.minimum(seen, LATER)).astype(np.int32)
+
+
+def arrivals_of(seen: Array) -> Arrivals:
+    """The arrival order of one episode, or of each trial."""
+    if seen.ndim == 1:
+        return arrivals(seen)
+    each = [arrivals(trial) for trial in seen]
+    return Arrivals(np.stack([a.rows for a in each]), np.stack([a.known for a in each]))

@@ -5,8 +5,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from presage.drivers.compiled import run_trials
-from presage.drivers.counted import count_experts
+from presage.drivers.counted import count_experts, count_nowcasts
 from presage.experiments.synthetic.settings import SyntheticSettings
 from presage.forecasters.direct_table import direct_table
 from presage.forecasters.factored_table import factored_table
@@ -128,8 +127,7 @@ def _parts(settings: SyntheticSettings, mix: float, useful: float, progress: Pro
     assert both[0] is not None
     assert both[1] is not None
     shared, corrected = (
-        log_loss(run_trials(make(spaces), twin, settings.seed, nowcasts=True).nowcasts, episode.y)
-        for make in (factored_table, residual_table)
+        log_loss(count_nowcasts(make(spaces), twin), episode.y) for make in (factored_table, residual_table)
     )
     bias = factorisation_bias(shared, corrected)
     lemma = lemma_2_terms(settings, dealt) if useful == 1.0 else None
