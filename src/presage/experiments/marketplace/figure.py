@@ -37,12 +37,7 @@ def figure_6(runs: dict[str, ScheduleRun]) -> Any:
 
 def _heat_map(title: str, schedule: Array) -> Any:
     order = np.argsort(-schedule.sum(axis=0), kind="stable")[:MOST_ITEMS]
-    rows = [
-        {"item": item, "next": item + 1, "day": half / 2, "until": half / 2 + 0.5, "chance": float(f"{chance:.2g}")}
-        for half, row in enumerate(schedule[:, order])
-        for item, chance in enumerate(row)
-        if chance >= LEAST
-    ]
+    rows = [cell for item, chances in enumerate(schedule[:, order].T) for cell in _cells(item, chances)]
     x = alt.X("item:Q", title="item, by acquisitions", scale=alt.Scale(domain=[0, len(order)], nice=False))
     y = alt.Y("day:Q", title="day", scale=alt.Scale(domain=[len(schedule) / 2, 0], nice=False))
     shade = alt.Color(
@@ -50,8 +45,20 @@ def _heat_map(title: str, schedule: Array) -> Any:
         scale=alt.Scale(type="log", scheme="greys", domain=[LEAST, 1]),
         legend=alt.Legend(title="chance", format="~g", values=[1e-4, 1e-3, 1e-2, 1e-1, 1]),
     )
-    cells = rows_chart(rows).mark_rect().encode(x=x, x2="next:Q", y=y, y2="until:Q", color=shade)
+    cells = rows_chart(rows).mark_rect(aria=False).encode(x=x, x2="next:Q", y=y, y2="until:Q", color=shade)
     return cells.properties(width=340, height=230, title=alt.TitleParams(title, fontSize=12))
+
+
+def _cells(item: int, chances: Array) -> list[dict[str, float]]:
+    """Rectangles for one item: half days of the same shade, a tenth of a power of ten apart, are drawn as one."""
+    shades = np.log10(np.maximum(chances, LEAST / 10)).round(1)
+    ends = np.flatnonzero(np.r_[np.diff(shades) != 0, True])
+    starts = np.r_[0, ends[:-1] + 1]
+    return [
+        {"item": item, "next": item + 1, "day": start / 2, "until": (end + 1) / 2, "chance": float(f"{10**shade:.2g}")}
+        for start, end, shade in zip(starts.tolist(), ends.tolist(), shades[starts].tolist(), strict=True)
+        if shade >= np.log10(LEAST)
+    ]
 
 
 def figure_7(settings: MarketplaceRunSettings, runs: dict[str, ScheduleRun]) -> Any:
