@@ -6,7 +6,7 @@ import pytest
 from presage import Episode, Spaces, direct_network, direct_table, factored_table, mixture, play_trials, residual_table
 from presage.drivers import counted, kernels, weighed
 from presage.drivers.compiled import play_experts, run_trials
-from presage.drivers.counted import can_count, count_experts, count_nowcasts
+from presage.drivers.counted import can_count, count_experts, count_tables
 from presage.drivers.losses import Losses
 from presage.errors import SettingError, ShapeError
 from presage.forecasters.contract import Forecaster
@@ -105,4 +105,4 @@ def test_what_cannot_be_counted_is_refused() -> None:
 def test_nowcasts_by_counting_are_those_of_the_compiled_driver(name: str) -> None:
     forecaster, dealt = TABLES[name](PLAIN), trials("at once")
     compiled = run_trials(forecaster, dealt, 0, nowcasts=True).nowcasts
-    assert np.abs(count_nowcasts(forecaster, dealt) - compiled).max() < 1e-6
+    assert np.abs(np.log(count_tables([forecaster], dealt, judge=0).told[:, 0]) - compiled).max() < 1e-6

@@ -209,12 +209,13 @@ def weighing_loop(outcomes: int) -> Function:
     """The loop over events that weighs, for so many outcomes."""
 
     def weigh_rounds(
-        weighing: Weighing, feedback: Feedback, logs: Array, expected: Array, told: Array, own_loss: Array
+        weighing: Weighing, feedback: Feedback, logs: Array, expected: Array, told: Array, own_loss: Array, mixed: Array
     ) -> None:
         """Writes the loss of the mixture in each round into `own_loss` [B, T], from what its experts said.
 
         `logs` [B, T, K, Y] are what the experts said, `expected` [B, T, K] the losses the judge expected of them when
-        the proxy came, `told` [B, T, Y] its now-cast when the outcome came: see `presage.forecasters.weights`.
+        the proxy came, `told` [B, T, Y] its now-cast when the outcome came: see `presage.forecasters.weights`. If
+        `mixed` [B, T, Y] has rounds, all the probabilities of the mixture are written there too.
         """
         trials, rounds, experts = logs.shape[0], logs.shape[1], logs.shape[2]
         gamma, share, evenly = weighing.gamma, weighing.share, 1.0 / experts
@@ -256,20 +257,24 @@ def weighing_loop(outcomes: int) -> Function:
                         mass = gamma * mass
                         for expert in range(experts):
                             total[expert] = gamma * total[expert] + fresh[expert] - mean
-                y = feedback.y[trial, now]
-                if y < 0:
-                    own_loss[trial, now] = np.nan
-                    continue
                 least, debiased = np.inf, mass / max(matured, 1.0)
                 for expert in range(experts):
                     fresh[expert] = total[expert] + debiased * lean[expert]
                     least = min(least, fresh[expert])
-                whole, likely, kept = 0.0, 0.0, 0.0
+                whole = 0.0
                 for expert in range(experts):
-                    weight, probability = np.exp(least - fresh[expert]), np.exp(logs[trial, now, expert, y])
-                    whole += weight
-                    likely += weight * probability
-                    kept += share * probability
-                own_loss[trial, now] = -np.log((1 - share * experts) * likely / whole + kept)
+                    fresh[expert] = np.exp(least - fresh[expert])
+                    whole += fresh[expert]
+                for expert in range(experts):
+                    fresh[expert] = (1 - share * experts) * fresh[expert] / whole + share
+                y = feedback.y[trial, now]
+                likely = np.nan if y < 0 else 0.0
+                for expert in range(experts):
+                    if y >= 0:
+                        likely += fresh[expert] * np.exp(logs[trial, now, expert, y])
+                    if mixed.shape[1]:
+                        for symbol in range(outcomes):
+                            mixed[trial, now, symbol] += fresh[expert] * np.exp(logs[trial, now, expert, symbol])
+                own_loss[trial, now] = -np.log(likely)
 
     return compiled(weigh_rounds)

@@ -24,14 +24,19 @@ def feedback_of(trials: Array, z: Array, y: Array, arriving: list[Array]) -> Fee
     return Feedback(z[trials], y[trials], *(part if len(part) == 1 else part[trials] for part in arriving))
 
 
-def weigh(pool: Pool, feedback: Feedback, logs: Array, expected: Array, told: Array) -> Array:  # [B, T]
+def weigh(
+    pool: Pool, feedback: Feedback, logs: Array, expected: Array, told: Array, *, mixed: Array | None = None
+) -> Array:  # [B, T]
     """The losses of a mixture whose experts said `logs` [B, T, K, Y], the logarithms of their probabilities.
 
     Early weights need what the judge knew of each row: the losses it expected of the experts when the proxy came
-    [B, T, K], and the outcomes it told when the outcome came [B, T, Y].
+    [B, T, K], and the outcomes it told when the outcome came [B, T, Y]. The mixture's own probabilities are added to
+    `mixed` [B, T, Y] if it is given.
     """
     gamma = pool.rule.gamma if isinstance(pool.rule, EarlyWeights) else 1.0
     weighing = Weighing(isinstance(pool.rule, EarlyWeights), gamma, pool.share)
     own = np.empty(feedback.z.shape)
-    weighing_loop(logs.shape[-1])(weighing, feedback, logs, expected, told, own)
+    if mixed is None:
+        mixed = np.empty((len(logs), 0, logs.shape[-1]), np.float32)
+    weighing_loop(logs.shape[-1])(weighing, feedback, logs, expected, told, own, mixed)
     return own

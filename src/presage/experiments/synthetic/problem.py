@@ -5,7 +5,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from presage.drivers.counted import count_experts, count_nowcasts
+from presage.drivers.counted import count_experts, count_tables
 from presage.experiments.synthetic.settings import SyntheticSettings
 from presage.forecasters.direct_table import direct_table
 from presage.forecasters.factored_table import factored_table
@@ -127,7 +127,9 @@ def _parts(settings: SyntheticSettings, mix: float, useful: float, progress: Pro
     assert both[0] is not None
     assert both[1] is not None
     shared, corrected = (
-        log_loss(count_nowcasts(make(spaces), twin), episode.y) for make in (factored_table, residual_table)
+        # Without delays a row is now-cast at the end of its own round, just before its outcome is learnt.
+        log_loss(np.log(count_tables([make(spaces)], twin, judge=0).told[:, 0]), episode.y)
+        for make in (factored_table, residual_table)
     )
     bias = factorisation_bias(shared, corrected)
     lemma = lemma_2_terms(settings, dealt) if useful == 1.0 else None

@@ -1,0 +1,57 @@
+"""The tables that experts read, laid out in one stretch of memory: a count is kept once, however many read it."""
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from presage.drivers.kernels import OUTCOMES, PAIRS, PROXIES, Levels, Tables
+from presage.forecasters.contract import Forecaster
+from presage.forecasters.counts import Chain
+from presage.forecasters.keys import TableKey
+from presage.spaces import Array, Spaces
+
+
+class LaidOut(NamedTuple):
+    """What some tables count and how they read it."""
+
+    spaces: Spaces
+    keys: tuple[TableKey, ...]  # of each distinct table
+    tables: Tables
+    levels: Levels
+
+    def rows(self, symbols: Array) -> Array:  # int32 [tables, ...]
+        """The row that instances [..., S] name in each table."""
+        return np.stack([key.row(symbols) for key in self.keys]).astype(np.int32)
+
+
+def lay_out(experts: Sequence[Forecaster], judge: int | None) -> LaidOut:
+    """The distinct tables of some experts, and the levels of their chains; `judge` is the one that now-casts."""
+    spaces = experts[0].spaces
+    tables: dict[tuple[TableKey, int], int] = {}
+    levels: dict[tuple[int, int, float], int] = {}  # table, parent and strength
+
+    def path(chain: Chain | None, kind: int) -> list[int]:
+        found = [-1]
+        if chain is None:
+            return found
+        for key in chain.keys:
+            table = tables.setdefault((key, kind), len(tables))
+            strength = chain.alpha if found[-1] < 0 else chain.kappa
+            found.append(levels.setdefault((table, found[-1], strength), len(levels)))
+        return found
+
+    chains = [expert.made_of for expert in experts]
+    paths = [(path(h, PROXIES), path(g, PAIRS if h else OUTCOMES)) for h, g in chains]
+    widths = {PROXIES: spaces.proxies, OUTCOMES: spaces.outcomes, PAIRS: spaces.proxies * spaces.outcomes}
+    ends = np.cumsum([key.rows * widths[kind] for key, kind in tables])
+    kinds = np.array([kind for _, kind in tables])
+    width = np.array([widths[kind] for kind in kinds.tolist()])
+    of_table, parents, strengths = (np.array(part) for part in zip(*levels, strict=True))
+    told_by = np.array([] if judge is None else paths[judge][1][1:], np.int64)
+    return LaidOut(
+        spaces,
+        tuple(key for key, _ in tables),
+        Tables(kinds, width, np.r_[0, ends[:-1]], int(ends[-1])),
+        Levels(of_table, parents, strengths, np.array([(h[-1], g[-1]) for h, g in paths]), told_by),
+    )
