@@ -40,7 +40,7 @@ def test_reproduce_prints_one_json_object_and_keeps_everything_together(tmp_path
     assert "S6" in done.stderr
 
 
-GITHUB = ["weeks=1.5", "round_minutes=60", "switch_week=0.7", "proxy_days=1", "outcome_days=3", "buffer=60", "start=16"]
+GITHUB = ["weeks=2.5", "round_minutes=60", "switch_week=0.7", "proxy_days=1", "outcome_days=3", "buffer=60", "start=16"]
 GITHUB += ["batch=16", "oracle_steps=50", "commit_days=3", "world.repositories=40", "world.years=1"]
 MARKET = ["days=4", "items=12", "items_a_day=4", "round_seconds=600", "proxy_days=1", "outcome_days=2", "buffer=60"]
 MARKET += ["start=16", "every=20", "steps=4", "batch=16", "oracle_steps=50", "world.violation=0.5"]

@@ -103,8 +103,7 @@ def test_a_small_run_gives_a_whole_report() -> None:
 
 @pytest.mark.long
 @pytest.mark.parametrize(
-    "change",
-    [{"modes": ("B", "A")}, {"outcome_least": 5}, {"outcome_days": 2}, {"outcome_days": 6}, {"optimiser": "adam"}],
+    "change", [{"modes": ("B", "A"), "outcome_least": 5, "outcome_days": 2}, {"outcome_days": 6, "optimiser": "adam"}]
 )
 def test_other_adversaries_thresholds_and_horizons_run_from_settings_alone(change: dict[str, Any]) -> None:
     settings = replace(SMOKE, **change)
@@ -117,7 +116,8 @@ def test_other_adversaries_thresholds_and_horizons_run_from_settings_alone(chang
     ("change", "words"),
     [
         ({"modes": ("A", "A")}, "modes are A and B"),
-        ({"switch_week": 2.0}, "after the end"),
+        ({"switch_week": 2.0}, "too little before or after the switch"),
+        ({"round_minutes": 7}, "whole number of rounds"),
         ({"proxy_days": 5}, "before outcomes"),
         ({"proxy_edges": (2, 1)}, "must rise"),
         ({"optimiser": "lion"}, "optimiser is unknown"),

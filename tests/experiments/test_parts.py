@@ -5,7 +5,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from presage.experiments.parts import PART, Curves, parts_folder, play_parts
+from presage.experiments.parts import PART, Curves, forget_parts, parts_folder, play_parts
 from presage.spaces import Array
 
 WHAT = {"experiment": "a test"}
@@ -27,6 +27,8 @@ def silent(steps: int) -> None:
 
 def test_all_trials_come_back_in_order() -> None:
     assert play_parts(WHAT, TRIALS, squares, silent)["square"][:, 0].tolist() == [n**2 for n in range(TRIALS)]
+    assert parts_folder(WHAT).exists()
+    forget_parts(WHAT)
     assert not parts_folder(WHAT).exists()
 
 

@@ -10,10 +10,13 @@ import click
 from presage.cli.runs import Asked, Result
 from presage.cli.talk import console, json_option, seed_option, set_option, show_table
 from presage.errors import SettingError
+from presage.experiments.parts import forget_parts
 from presage.experiments.report import Report
 from presage.store.files import check_folder, write_together
 
 EXPERIMENTS = ("synthetic", "github", "marketplace")
+FOLDERS = {"github": "github", "marketplace": "oulad"}
+"""Where `all` looks for the data of each, in the folder it is given."""
 
 
 @click.command(epilog="Example: presage reproduce github --trials 50 --out out/github --check")
@@ -43,24 +46,29 @@ def reproduce(  # noqa: PLR0917
     synthetic    Figure 2: regret from adversarial to uniform schedules, and how it grows
     github       Figures 4 and 5: will a repository stay active, when the repositories asked about shift
     marketplace  Figures 6 and 7: engagement with items, with new ones every day and without
-    all          the three of them, on embedded data
+    all          the three of them; with --data DIR on DIR/github and DIR/oulad
 
     A setting of an embedded world is changed with --set world.NAME=VALUE. A run that was interrupted goes on where it
     stopped.
     """
-    names = list(EXPERIMENTS) if experiment == "all" else [experiment]
-    if experiment == "all" and (data or settings or changes):
-        wrong = "--data, --settings and --set concern one experiment"
-        raise SettingError(wrong, "all", "name the experiment, or leave them out")
+    names = EXPERIMENTS if experiment == "all" else (experiment,)
+    if experiment == "all" and changes:
+        raise SettingError("--set concerns one experiment", changes, "name the experiment, or leave it out")
     if out:
         check_folder(out)
     reports = []
     for name in names:
-        report, files = _run(name, Asked(trials, seed, data, settings, changes))
+        own = name != "synthetic" or experiment == "synthetic"  # which has no data, and no other settings
+        folder = data / FOLDERS[name] if data and own and experiment == "all" else data
+        asked = Asked(trials, seed, folder if own else None, settings if own else None, changes)
+        report, files = _run(name, asked)
         if out:
             write_together(out / name if len(names) > 1 else out, files)
         _show(report)
         reports.append(report)
+    for report in reports:
+        for what in report.parts:
+            forget_parts(what)
     if as_json:
         click.echo(json.dumps(_together(reports) if experiment == "all" else reports[0].as_json()))
     console.print(f"Pictures and tables: {out}" if out else "Keep pictures and tables with --out DIR.")

@@ -26,11 +26,11 @@ def commit_source(data: Path | None, changes: tuple[str, ...], seed: int) -> tup
     return history, _digest(data, "commits.parquet", "languages.parquet", "repos.parquet")
 
 
-def market_source(data: Path | None, changes: tuple[str, ...], seed: int, launches: int) -> tuple[Market, str]:
-    """A market of at least `launches` items if it is an embedded one, and words that tell it from any other."""
+def market_source(data: Path | None, changes: tuple[str, ...], seed: int, wanted: int) -> tuple[Market, str]:
+    """A market, and words that tell it from any other; an embedded one has at least `wanted` items unless changed."""
     if data is None:
-        world = changed(MarketplaceSettings(), changes)
-        world = replace(world, items=max(world.items, launches))
+        world = MarketplaceSettings()
+        world = changed(replace(world, items=max(world.items, wanted)), changes)
         return world.deal(seed), f"embedded, seed {seed}, {world}"
     _no_world(changes)
     market, left_out = read_market(data)
@@ -45,7 +45,7 @@ def _no_world(changes: tuple[str, ...]) -> None:
 
 def _tell(left_out: Exclusions) -> None:
     for line in left_out.lines():
-        console.print(f"left out: {line}")
+        console.print(f"left out: {line}", markup=False, soft_wrap=True)
 
 
 def _digest(folder: Path, *names: str) -> str:

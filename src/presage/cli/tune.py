@@ -16,7 +16,7 @@ from presage.experiments.github.problem import score_github
 from presage.experiments.marketplace import settings as marketplace
 from presage.experiments.marketplace.problem import score_marketplace
 from presage.experiments.networks import NAMES
-from presage.experiments.tuning import Search, Tried, trials_played, tune
+from presage.experiments.tuning import APART, Search, Tried, trials_played, tune
 from presage.store.files import check_folder, write_together
 
 Command = TypeVar("Command", bound=Callable[..., Any])
@@ -65,7 +65,7 @@ def tune_command(  # noqa: PLR0917
 ) -> int:
     """Search settings in two stages, as the paper did: first those of the direct network, then the others.
 
-    Trials are drawn with seeds apart from those that `presage reproduce` reports.
+    Worlds and trials are drawn with seeds apart from those that `presage reproduce` reports.
     """
     search = Search(kind, learning_rates, l2s, proxy_rates, draws, jobs)
     paper: Any = github.PAPER if experiment == "github" else marketplace.PAPER
@@ -74,9 +74,11 @@ def tune_command(  # noqa: PLR0917
         check_folder(out)
     score: Any
     if experiment == "github":
-        score = partial(score_github, *commit_source(data, (), seed))
+        score = partial(score_github, *commit_source(data, (), seed + APART))
     else:
-        score = partial(score_marketplace, *market_source(data, (), seed, settings.launches))
+        score = partial(
+            score_marketplace, *market_source(data, (), seed + APART, max(settings.launches, settings.items))
+        )
     with progress_bar(f"{experiment}: combinations", trials_played(search)) as progress:
         best, tried = tune(settings, score, search, progress)
     result: dict[str, Any] = {

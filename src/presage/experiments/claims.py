@@ -21,7 +21,8 @@ def about_mixture(regrets: dict[str, Array], where: str) -> Claim:
     best = min(singles, key=lambda name: float(singles[name].mean()))
     ratio = ratio_interval(regrets["mixture"], singles[best])
     text = f"{where}: the mixture's total regret is at most 10 % above that of the best single forecaster"
-    return Claim("X1", text, ratio.high <= 1.1, f"{ratio} times that of {best}")
+    holds = singles[best].mean() > 0 and ratio.high <= 1.1
+    return Claim("X1", text, bool(holds), f"{ratio} times that of {best}")
 
 
 def below(regrets: dict[str, Array], lower: str, upper: str) -> tuple[bool, str]:

@@ -15,7 +15,7 @@ from presage.forecasters.factored_network import factored_network
 from presage.forecasters.mixture import mixture
 from presage.forecasters.residual_network import residual_network
 from presage.forecasters.towers import Tower, TowerPlan, Training, cross_entropy
-from presage.learning.keys import Key, root_key
+from presage.learning.keys import Key, Purpose, key_for, root_key
 from presage.learning.replay import Replay
 from presage.settings import between, one_of, positive, whole
 from presage.spaces import Array, Instance, Spaces
@@ -81,7 +81,7 @@ def train_oracles(settings: NetworkSettings, spaces: Spaces, x: Instance, y: Arr
     """Oracles, one for each of the leading axis of the data [M, n]: trained on batches of it, nothing delayed."""
     use_compile_cache()
     plan = settings.oracle(spaces)
-    keys = jax.random.split(root_key(settings.seed), len(y))
+    keys = jax.vmap(partial(key_for, root_key(settings.seed), Purpose.ORACLE))(jnp.arange(len(y)))
 
     def train_some(numbers: Array) -> Tower:
         data = Instance(x.symbols[numbers], x.dense[numbers]), y[numbers]

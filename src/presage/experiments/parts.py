@@ -6,7 +6,7 @@ import os
 import shutil
 from collections.abc import Callable
 from contextlib import suppress
-from importlib.metadata import version
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +15,7 @@ import numpy as np
 from safetensors import SafetensorError
 from safetensors.numpy import load, save
 
+import presage
 from presage.errors import OutputError
 from presage.spaces import Array
 from presage.store.files import write_together
@@ -32,8 +33,8 @@ def play_parts(
 ) -> Curves:
     """The curves of all trials; `play` is given the numbers of some of them.
 
-    `what` says all that the curves depend on. `progress` is told of trials that need not be played again; `play` tells
-    of the others. Finished parts lie in the user's cache folder until the last one is done.
+    `what` says all that the curves depend on, apart from the code. Finished parts lie in the user's cache folder until
+    they are forgotten. `progress` is told of trials that need not be played again; `play` tells of the others.
     """
     folder = parts_folder(what)
     size = min(trials, PART if jax.default_backend() == "cpu" else PART_GPU)
@@ -45,13 +46,26 @@ def play_parts(
         if kept:
             progress(len(numbers))
         parts.append(kept or _play(folder, name, numbers, play))
-    shutil.rmtree(folder, ignore_errors=True)
     return {name: np.concatenate([part[name] for part in parts]) for name in parts[0]}
+
+
+def forget_parts(what: dict[str, Any]) -> None:
+    """Remove the parts of a run whose results are kept elsewhere by now."""
+    shutil.rmtree(parts_folder(what), ignore_errors=True)
+
+
+@cache
+def _code() -> str:
+    """A digest of this package: parts that other code played are not gone on with."""
+    whole = hashlib.sha256()
+    for path in sorted(Path(presage.__file__).parent.rglob("*.py")):
+        whole.update(path.read_bytes())
+    return whole.hexdigest()
 
 
 def parts_folder(what: dict[str, Any]) -> Path:
     """Where the parts of one run are kept while it goes on."""
-    said = json.dumps(what | {"version": version("presage"), "device": jax.default_backend()}, sort_keys=True)
+    said = json.dumps(what | {"code": _code(), "device": jax.default_backend()}, sort_keys=True)
     home = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
     return Path(home) / "presage" / "parts" / hashlib.sha256(said.encode()).hexdigest()[:24]
 

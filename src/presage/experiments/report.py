@@ -24,6 +24,7 @@ class Report:
     seconds: Seconds
     results: dict[str, Any]
     claims: Sequence[Claim]
+    parts: Sequence[dict[str, Any]] = ()  # what was played in parts, to be forgotten once the report is kept
 
     def as_json(self) -> dict[str, Any]:
         """The report as JSON values: experiment, settings, seconds, results and claims."""

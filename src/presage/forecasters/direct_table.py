@@ -5,7 +5,7 @@ from typing import NamedTuple
 
 from presage.arrays import namespace
 from presage.forecasters.contract import Forecast, Forecaster, Rows, unmoved
-from presage.forecasters.counts import Chains, Counts, Prior, known
+from presage.forecasters.counts import Chain, Chains, Counts, Prior, known
 from presage.forecasters.keys import BUCKETS
 from presage.spaces import Array, Instance, Spaces
 
@@ -41,6 +41,11 @@ def direct_table(
     """
     prior = Prior(alpha, shrinkage, groups, buckets)
     chain = prior.chain(spaces.features, spaces.outcomes)
+    return count_outcomes("direct-table", spaces, tuple(asdict(prior).items()), chain)
+
+
+def count_outcomes(name: str, spaces: Spaces, settings: tuple[tuple[str, object], ...], chain: Chain) -> Forecaster:
+    """The forecaster p(y|x) of one counting chain."""
 
     def init(key: Array) -> DirectTable:  # noqa: ARG001
         return DirectTable(chain.init())
@@ -56,6 +61,4 @@ def direct_table(
         y, weight = known(outcomes.y, outcomes.weight)
         return DirectTable(chain.add(state.outcomes, outcomes.x, (y,), weight))
 
-    settings = tuple(asdict(prior).items())
-    made_of = Chains(None, chain)
-    return Forecaster("direct-table", spaces, settings, None, init, predict, nowcast, learn, unmoved, made_of)
+    return Forecaster(name, spaces, settings, None, init, predict, nowcast, learn, unmoved, Chains(None, chain))

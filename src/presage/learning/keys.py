@@ -18,6 +18,7 @@ class Purpose(IntEnum):
     PROXY_BATCH = 1
     OUTCOME_BATCH = 2
     TRIAL = 3
+    ORACLE = 4
 
 
 def root_key(seed: Any) -> Key:

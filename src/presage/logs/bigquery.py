@@ -9,13 +9,13 @@ from presage.logs.tables import connected, load_table
 
 QUERY = """\
 -- Commits: save the result as commits.csv or commits.parquet.
--- Repositories with commits on at least five days from 1 May 2017 to 8 January 2018, as in the paper, with the 30 days
+-- Repositories with commits on at least five days from 1 May 2017 to 8 January 2018, as in the paper, with the year
 -- before for the past activity and the 21 days after for the outcomes. One repository in 30 is taken, by a hash of
 -- its name: change the 30 for more or fewer.
 WITH raw AS (
   SELECT DISTINCT name AS repo_name, commit, TIMESTAMP_SECONDS(committer.time_sec) AS committed_at
   FROM `bigquery-public-data.github_repos.commits`, UNNEST(repo_name) AS name
-  WHERE committer.time_sec >= UNIX_SECONDS(TIMESTAMP '2017-04-01')
+  WHERE committer.time_sec >= UNIX_SECONDS(TIMESTAMP '2016-05-01')
     AND committer.time_sec < UNIX_SECONDS(TIMESTAMP '2018-01-30')
     AND MOD(ABS(FARM_FINGERPRINT(name)), 30) = 0
 ), lively AS (

@@ -10,6 +10,6 @@ from presage.experiments.github.settings import PAPER, TUNED
 def run(asked: Asked) -> Result:
     """The GitHub experiment."""
     settings = asked.of(PAPER, TUNED, PAPER)
-    history, source = commit_source(asked.data, asked.world, asked.seed)
+    history, source = commit_source(asked.data, asked.world, settings.seed)
     with progress_bar("github: trials", settings.trials) as progress:
         return reproduce_github(settings, history, source, progress)

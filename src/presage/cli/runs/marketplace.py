@@ -10,6 +10,6 @@ from presage.experiments.marketplace.settings import PAPER, TUNED
 def run(asked: Asked) -> Result:
     """The marketplace experiment."""
     settings = asked.of(PAPER, TUNED, TUNED)
-    market, source = market_source(asked.data, asked.world, asked.seed, settings.launches)
+    market, source = market_source(asked.data, asked.world, settings.seed, max(settings.launches, settings.items))
     with progress_bar("marketplace: trials", 2 * settings.trials) as progress:
         return reproduce_marketplace(settings, market, source, progress)

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import asdict, replace
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import jax
 import numpy as np
@@ -13,8 +13,9 @@ from presage.experiments.binned import binned
 from presage.experiments.github.moments import Moments, find_moments
 from presage.experiments.github.settings import GithubSettings
 from presage.experiments.networks import NAMES, train_oracles
-from presage.experiments.parts import Curves, play_parts
+from presage.experiments.parts import Curves, forget_parts, play_parts
 from presage.experiments.stopwatch import Stopwatch
+from presage.experiments.streams import Stream, stream
 from presage.metrics.loss import log_loss
 from presage.spaces import Array, Features, Instance, Spaces
 from presage.timeline.delays import Delays
@@ -58,7 +59,7 @@ def play_github(history: CommitHistory, settings: GithubSettings, source: str, p
     spaces = spaces_of(settings, by_mode["A"])
     watch = Stopwatch()
     oracle = oracle_losses(settings, spaces, by_mode)
-    oracle_seconds = sum(watch.seconds())
+    oracle_seconds = watch.seconds().run
     forecaster = settings.networks(spaces)
 
     def play(trials: Array) -> Curves:
@@ -68,14 +69,20 @@ def play_github(history: CommitHistory, settings: GithubSettings, source: str, p
         each = (*losses.experts.swapaxes(0, 1), losses.own, asked.oracle)
         return {name: binned(loss, BIN) for name, loss in zip((*NAMES, "oracle"), each, strict=True)}
 
-    what = {"experiment": "github", "settings": asdict(settings), "source": source}
-    losses = play_parts(what, settings.trials, play, progress)
+    losses = play_parts(parts_of(settings, source), settings.trials, play, progress)
     return Run(losses, {mode: _counts(history, spaces, moments) for mode, moments in by_mode.items()}, oracle_seconds)
+
+
+def parts_of(settings: GithubSettings, source: str) -> dict[str, Any]:
+    """What a run in parts depends on."""
+    return {"experiment": "github", "settings": asdict(settings), "source": source}
 
 
 def score_github(history: CommitHistory, source: str, settings: GithubSettings) -> dict[str, float]:
     """The mean loss of each forecaster under some settings."""
-    run = play_github(history, replace(settings, oracle_steps=1), source, lambda _: None)
+    settings = replace(settings, oracle_steps=1)
+    run = play_github(history, settings, source, lambda _: None)
+    forget_parts(parts_of(settings, source))
     return {name: float(run.losses[name].mean()) for name in NAMES}
 
 
@@ -85,7 +92,7 @@ def ask(settings: GithubSettings, by_mode: dict[str, Moments], oracle: dict[str,
     parts = []
     for place, (mode, rounds) in enumerate(zip(settings.modes, lengths, strict=True)):
         moments, sizes = by_mode[mode], (len(by_mode[mode].z), rounds)
-        drawn = np.stack([np.random.default_rng([settings.seed, place, t]).integers(0, *sizes) for t in trials])
+        drawn = np.stack([stream(settings.seed, Stream.TRIAL, place, int(t)).integers(0, *sizes) for t in trials])
         parts.append((moments.features[drawn], moments.z[drawn], moments.y[drawn], oracle[mode][drawn]))
     dense, z, y, losses = (np.concatenate(part, axis=1) for part in zip(*parts, strict=True))
     a_day = settings.rounds_a_week // 7
@@ -95,9 +102,10 @@ def ask(settings: GithubSettings, by_mode: dict[str, Moments], oracle: dict[str,
 
 def oracle_losses(settings: GithubSettings, spaces: Spaces, by_mode: dict[str, Moments]) -> dict[str, Array]:
     """What a network trained on each mode alone loses at each of its moments."""
-    size = min(ORACLE_ROWS, *(len(moments.z) for moments in by_mode.values()))
-    draw = np.random.default_rng([settings.seed, 2])
-    drawn = [draw.choice(len(moments.z), size, replace=False) for moments in by_mode.values()]
+    sizes = [len(moments.z) for moments in by_mode.values()]
+    size = min(ORACLE_ROWS, max(sizes))
+    draw = stream(settings.seed, Stream.ORACLE)
+    drawn = [draw.choice(rows, size, replace=rows < size) for rows in sizes]
     each = list(zip(by_mode.values(), drawn, strict=True))
     x = _instances(np.stack([moments.features[rows] for moments, rows in each]))
     plan, towers = train_oracles(settings, spaces, x, np.stack([moments.y[rows] for moments, rows in each]))

@@ -57,8 +57,13 @@ class GithubSettings(NetworkSettings):
         if not self.proxy_days <= self.outcome_days < self.window_days:
             found = (self.proxy_days, self.outcome_days, self.window_days)
             raise SettingError("proxies come before outcomes, within a window", found, "shorten the horizons")
-        if self.switch_week >= self.weeks:
-            raise SettingError("the switch comes after the end", self.switch_week, f"give less than {self.weeks:g}")
+        if self.switch_week < 0.5 or self.weeks - self.switch_week < 1.5:
+            weeks = {"switch_week": self.switch_week, "weeks": self.weeks}
+            remedy = "give at least half a week before the switch and one and a half after it"
+            raise SettingError("there is too little before or after the switch to measure", weeks, remedy)
+        if 24 * 60 % self.round_minutes:
+            remedy = "give minutes that divide a day, such as 10 or 30"
+            raise SettingError("a day must be a whole number of rounds", self.round_minutes, remedy)
 
     @property
     def rounds_a_week(self) -> int:
@@ -79,6 +84,6 @@ class GithubSettings(NetworkSettings):
 PAPER = GithubSettings()
 TUNED = replace(PAPER, learning_rate=0.3, l2=1e-3)
 SMOKE = GithubSettings(
-    trials=4, weeks=1.5, round_minutes=60, switch_week=0.7, proxy_days=1, outcome_days=3, history_days=(1, 7, 30, 90),
+    trials=4, weeks=2.5, round_minutes=60, switch_week=0.7, proxy_days=1, outcome_days=3, history_days=(1, 7, 30, 90),
     languages=4, buffer=60, start=16, batch=16, oracle_steps=200, commit_days=3,
 )  # fmt: skip

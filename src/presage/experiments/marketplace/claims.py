@@ -44,7 +44,7 @@ def through_proxies(regrets: dict[str, Array]) -> Claim:
 def corrected(regrets: dict[str, Array]) -> Claim:
     """M2."""
     gap = mean_interval(regrets["residual"] - regrets["factored"])
-    text = "Staggered: residual does not have more regret than factored"
+    text = "Staggered: residual does not have more regret than factored, beyond chance"
     return Claim("M2", text, gap.low <= 0, f"residual minus factored: {gap}")
 
 

@@ -6,7 +6,7 @@ from presage.charts.pictures import picture
 from presage.experiments.files import kept_files
 from presage.experiments.marketplace.claims import judge, regret_curves
 from presage.experiments.marketplace.figure import days_at, figure_6, figure_7
-from presage.experiments.marketplace.problem import Progress, ScheduleRun, play_marketplace
+from presage.experiments.marketplace.problem import Progress, ScheduleRun, parts_of, play_marketplace
 from presage.experiments.marketplace.settings import MarketplaceRunSettings
 from presage.experiments.report import Report
 from presage.experiments.stopwatch import Stopwatch
@@ -26,7 +26,9 @@ def reproduce_marketplace(
         "figure-6": picture(figure_6(runs)),
         "figure-7": picture(figure_7(settings, runs)),
     }
-    report = Report("marketplace", settings, watch.seconds(), results | {"source": source}, judge(settings, runs))
+    parts = [parts_of(settings, source, schedule) for schedule in runs]
+    results |= {"source": source}
+    report = Report("marketplace", settings, watch.seconds(), results, judge(settings, runs), parts)
     tables = {
         f"{schedule}.csv": curve_table("day", days_at(run), regret_curves(settings, run))
         for schedule, run in runs.items()

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import asdict, replace
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import jax
 import numpy as np
@@ -13,8 +13,9 @@ from presage.experiments.binned import binned
 from presage.experiments.marketplace.schedules import SCHEDULES, chances, draw_items
 from presage.experiments.marketplace.settings import MarketplaceRunSettings
 from presage.experiments.networks import NAMES, train_oracles
-from presage.experiments.parts import Curves, play_parts
+from presage.experiments.parts import Curves, forget_parts, play_parts
 from presage.experiments.stopwatch import Stopwatch
+from presage.experiments.streams import Stream, stream
 from presage.forecasters.towers import Tower
 from presage.metrics.loss import log_loss
 from presage.spaces import Array, Spaces
@@ -52,12 +53,22 @@ def play_marketplace(
     market: Market, settings: MarketplaceRunSettings, source: str, progress: Progress
 ) -> dict[str, ScheduleRun]:
     """Both schedules on a market; `source` names it, for parts that were finished before."""
+    for schedule in SCHEDULES:  # too few items are found out before anything is played
+        draw_items(market, settings, schedule, np.random.default_rng(0))
     return {schedule: _play(market, settings, schedule, source, progress) for schedule in SCHEDULES}
+
+
+def parts_of(settings: MarketplaceRunSettings, source: str, schedule: str) -> dict[str, Any]:
+    """What a run in parts depends on."""
+    return {"experiment": "marketplace", "schedule": schedule, "settings": asdict(settings), "source": source}
 
 
 def score_marketplace(market: Market, source: str, settings: MarketplaceRunSettings) -> dict[str, float]:
     """The mean loss of each forecaster over both schedules, under some settings."""
-    runs = play_marketplace(market, replace(settings, oracle_steps=1), source, lambda _: None)
+    settings = replace(settings, oracle_steps=1)
+    runs = play_marketplace(market, settings, source, lambda _: None)
+    for schedule in SCHEDULES:
+        forget_parts(parts_of(settings, source, schedule))
     return {name: float(np.mean([run.losses[name].mean() for run in runs.values()])) for name in NAMES}
 
 
@@ -75,12 +86,11 @@ def _play(
         each = (*losses.experts.swapaxes(0, 1), losses.own, acquired.true_loss)
         return {name: binned(loss, size) for name, loss in zip((*NAMES, "truth"), each, strict=True)}
 
-    what = {"experiment": "marketplace", "schedule": schedule, "settings": asdict(settings), "source": source}
-    losses = play_parts(what, settings.trials, play, progress)
+    losses = play_parts(parts_of(settings, source, schedule), settings.trials, play, progress)
     first = acquire(market, settings, schedule, np.arange(1))
     watch = Stopwatch()
     oracle = oracle_losses(settings, spaces, first)
-    return ScheduleRun(losses, first.schedule, binned(oracle[None], size)[0], sum(watch.seconds()))
+    return ScheduleRun(losses, first.schedule, binned(oracle[None], size)[0], watch.seconds().run)
 
 
 def acquire(market: Market, settings: MarketplaceRunSettings, schedule: str, trials: Array) -> Acquired:
@@ -92,7 +102,7 @@ def acquire(market: Market, settings: MarketplaceRunSettings, schedule: str, tri
 
 
 def _acquire_one(market: Market, settings: MarketplaceRunSettings, schedule: str, trial: int) -> tuple[Array, ...]:
-    draw = np.random.default_rng([settings.seed, SCHEDULES.index(schedule), trial])
+    draw = stream(settings.seed, Stream.TRIAL, SCHEDULES.index(schedule), trial)
     items = draw_items(market, settings, schedule, draw)
     shares = chances(market, settings, schedule, items)
     half = np.repeat(np.arange(2 * settings.days), settings.rounds_a_day // 2)
@@ -112,7 +122,7 @@ def _choose(chance: Array, draw: np.random.Generator) -> Array:
 
 def oracle_losses(settings: MarketplaceRunSettings, spaces: Spaces, first: Acquired) -> Array:
     """What networks trained on each half day alone lose on the first trial, [T]."""
-    draw = np.random.default_rng([settings.seed, 2])
+    draw = stream(settings.seed, Stream.ORACLE)
     x = np.stack([_choose(np.broadcast_to(row, (ORACLE_ROWS, len(row))), draw) for row in first.schedule])
     y = _choose(first.truth[x], draw)
     everything = spaces.encode(np.arange(len(first.truth), dtype=np.int32))
