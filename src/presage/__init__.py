@@ -75,3 +75,7 @@ def __getattr__(name: str) -> Any:
     if name not in _HOMES:
         raise AttributeError(f"module 'presage' has no attribute {name!r}")
     return getattr(importlib.import_module(f"presage.{_HOMES[name]}"), name)
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

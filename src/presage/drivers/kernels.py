@@ -215,7 +215,7 @@ def weighing_loop(outcomes: int) -> Function:
 
         `logs` [B, T, K, Y] are what the experts said, `expected` [B, T, K] the losses the judge expected of them when
         the proxy came, `told` [B, T, Y] its now-cast when the outcome came: see `presage.forecasters.weights`. If
-        `mixed` [B, T, Y] has rounds, all the probabilities of the mixture are written there too.
+        `mixed` [B, T, Y] has rounds, all the probabilities of the mixture are added to it.
         """
         trials, rounds, experts = logs.shape[0], logs.shape[1], logs.shape[2]
         gamma, share, evenly = weighing.gamma, weighing.share, 1.0 / experts

@@ -31,7 +31,7 @@ def weigh(
 
     Early weights need what the judge knew of each row: the losses it expected of the experts when the proxy came
     [B, T, K], and the outcomes it told when the outcome came [B, T, Y]. The mixture's own probabilities are added to
-    `mixed` [B, T, Y] if it is given.
+    `mixed` [B, T, Y], which holds zeros, if it is given.
     """
     gamma = pool.rule.gamma if isinstance(pool.rule, EarlyWeights) else 1.0
     weighing = Weighing(isinstance(pool.rule, EarlyWeights), gamma, pool.share)

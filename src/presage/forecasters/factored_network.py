@@ -33,7 +33,8 @@ def factored_network(
         spaces: the instances, proxies and outcomes.
         proxy_rate: the learning rate of g, from proxies to outcomes.
         replay: windows and cadence; the paper's GitHub settings if left out.
-        training: fields of `Training`: hidden, learning_rate, l2, initial, floor, buckets.
+        training: fields of `Training`: hidden, learning_rate, l2, initial, floor, buckets, optimiser
+            (of the towers; g keeps to SGD).
 
     >>> factored_network(Spaces(10, 3, 2), proxy_rate=0.1).name
     'factored-network'

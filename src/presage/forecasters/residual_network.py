@@ -44,7 +44,8 @@ def residual_network(
         proxy_rate: the learning rate of g, from proxies to outcomes.
         clip: the largest correction of a logit.
         replay: windows and cadence; the paper's GitHub settings if left out.
-        training: fields of `Training`: hidden, learning_rate, l2, initial, floor, buckets.
+        training: fields of `Training`: hidden, learning_rate, l2, initial, floor, buckets, optimiser
+            (of the towers; g keeps to SGD).
 
     >>> residual_network(Spaces(10, 3, 2), clip=5.0).name
     'residual-network'

@@ -29,8 +29,7 @@ class _Counter:
         self._hours = (int(history.at.max()) - self._begin) // 3600 + 2  # one before the first commit
         keys = self._key(history.repository, history.at)
         hours = keys // 3600
-        self.kept = np.arange(len(keys)) - np.searchsorted(hours, hours) < bulk
-        self._keys = keys[self.kept]
+        self._keys = keys[np.arange(len(keys)) - np.searchsorted(hours, hours) < bulk]
 
     def up_to(self, repository: Array, at: Array) -> Array:
         """How many commits had been counted by `at`, those of all earlier repositories included."""
