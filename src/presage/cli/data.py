@@ -7,6 +7,7 @@ from pathlib import Path
 
 import click
 
+from presage.cli.simulate import simulate
 from presage.cli.talk import console, json_option, progress_bar, show_table
 from presage.logs.bigquery import QUERY, read_export
 from presage.logs.clones import find_clones, read_clones
@@ -100,3 +101,6 @@ def _finish(
     for line in excluded.lines():
         console.print(f"left out: {line}", markup=False, soft_wrap=True)
     console.print(f"Tables: {out}", markup=False, soft_wrap=True)
+
+
+data.add_command(simulate)

@@ -18,7 +18,7 @@ from presage.spaces import Array
 PIECES = 512
 """Into how many pieces of time the rows are added up; at least two rows each."""
 
-RESAMPLES = 2000
+RESAMPLES = 1000
 """How often the runs are drawn."""
 
 
@@ -65,13 +65,14 @@ def _pieces(series: Array) -> tuple[Array, Array]:
     """Sums and numbers of the rows that are not NaN, both [K, B]."""
     rows = series.shape[1]
     first = np.linspace(0, rows, min(PIECES, rows // 2) + 1).astype(np.int64)[:-1]
-    known = ~np.isnan(series)
     # One series at a time: along an axis of a matrix the same sums take forty times as long.
-    sums = [
-        np.add.reduceat(np.where(there, each, 0), first, dtype=np.float64)
-        for each, there in zip(series, known, strict=True)
-    ]
-    return np.stack(sums), np.stack([np.add.reduceat(there, first, dtype=np.int64) for there in known])
+    known = [~np.isnan(each) for each in series]
+    values = [np.where(there, each, 0) for each, there in zip(series, known, strict=True)]
+    sums, numbers = (
+        np.stack([np.add.reduceat(each, first, dtype=kind) for each in part])
+        for part, kind in ((values, np.float64), (known, np.int64))
+    )
+    return sums, numbers
 
 
 def _half_widths(centred: Array, rows: Array, length: int, resamples: int, seed: int) -> Array:
@@ -102,16 +103,15 @@ def _best_length(series: Array) -> float:
     pieces = len(series)
     series = series - series.mean()
     most = min(pieces - 1, math.ceil(math.sqrt(pieces)) + 5)
-    covariance = (
-        np.array([series[: pieces - lag] @ series[lag:] for lag in range(min(2 * most, pieces - 1) + 1)]) / pieces
-    )
+    lags = range(min(2 * most, pieces - 1) + 1)
+    covariance = np.array([series[: pieces - lag] @ series[lag:] for lag in lags]) / pieces
     if covariance[0] <= 0:
         return 1.0
     quiet = np.abs(covariance[1:] / covariance[0]) < 2 * math.sqrt(math.log10(pieces) / pieces)
     row = max(5, math.ceil(math.sqrt(math.log10(pieces))))
-    last = next((lag for lag in range(most) if quiet[lag : lag + row].all()), most)  # the last that is not quiet
-    lags = np.arange(1, min(2 * max(last, 1), len(covariance) - 1) + 1)
-    taper = np.clip(2 * (1 - lags / (2 * max(last, 1))), 0, 1)  # flat, then falling
-    long_run = covariance[0] + 2 * (taper * covariance[lags]).sum()
-    slope = 2 * (taper * lags * covariance[lags]).sum()
+    last = max(1, next((lag for lag in range(most) if quiet[lag : lag + row].all()), most))  # the last not quiet
+    near = np.arange(1, min(2 * last, len(covariance) - 1) + 1)
+    taper = np.clip(2 * (1 - near / (2 * last)), 0, 1)  # flat, then falling
+    long_run = covariance[0] + 2 * (taper * covariance[near]).sum()
+    slope = 2 * (taper * near * covariance[near]).sum()
     return float((1.5 * (slope / long_run) ** 2 * pieces) ** (1 / 3)) if long_run > 0 else float(most)

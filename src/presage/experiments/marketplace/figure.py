@@ -50,8 +50,8 @@ def _heat_map(title: str, schedule: Array) -> Any:
 
 
 def _cells(item: int, chances: Array) -> list[dict[str, float]]:
-    """Rectangles for one item: half days of the same shade, a tenth of a power of ten apart, are drawn as one."""
-    shades = np.log10(np.maximum(chances, LEAST / 10)).round(1)
+    """Rectangles for one item: half days of the same shade, a quarter of a power of ten apart, are drawn as one."""
+    shades = (np.log10(np.maximum(chances, LEAST / 10)) * 4).round() / 4
     ends = np.flatnonzero(np.r_[np.diff(shades) != 0, True])
     starts = np.r_[0, ends[:-1] + 1]
     return [

@@ -1,0 +1,60 @@
+"""The forecasters a backtest knows by name."""
+
+from collections.abc import Callable
+from functools import partial
+
+from presage.errors import SettingError
+from presage.forecasters.contract import Forecaster
+from presage.forecasters.direct_network import direct_network
+from presage.forecasters.direct_table import direct_table
+from presage.forecasters.factored_network import factored_network
+from presage.forecasters.factored_table import factored_table
+from presage.forecasters.marginal_table import marginal_table
+from presage.forecasters.mixture import mixture
+from presage.forecasters.residual_network import residual_network
+from presage.forecasters.residual_table import residual_table
+from presage.spaces import Spaces
+
+STRENGTH = 10.0
+"""How many observations the whole is worth to an instance in the tables that are named shrunk."""
+
+STRENGTHS = (3.0, 30.0)
+"""Those that the tables of the mixture are built with: it finds out which suits the log."""
+
+Groups = tuple[tuple[int, ...], ...]
+
+
+def default_mixture(spaces: Spaces, groups: Groups) -> Forecaster:
+    """The safe default: direct, factored and residual tables of several strengths, backing off through groups."""
+    shrunk = [
+        make(spaces, shrinkage=strength, groups=groups)
+        for make in (direct_table, factored_table)
+        for strength in STRENGTHS
+    ]
+    residual = [
+        residual_table(spaces, shrinkage=strength, kappa=kappa, groups=groups)
+        for strength in STRENGTHS
+        for kappa in STRENGTHS
+    ]
+    return mixture(spaces, [*shrunk, *residual])
+
+
+def named_forecasters(groups: Groups) -> dict[str, Callable[[Spaces], Forecaster]]:
+    """What builds each forecaster, by name; `groups` are symbol columns to back off through, coarse to fine."""
+    tables = {"direct-table": direct_table, "factored-table": factored_table, "residual-table": residual_table}
+    named: dict[str, Callable[[Spaces], Forecaster]] = {"marginal": marginal_table, **tables}
+    named |= {f"{name}-shrunk": partial(make, shrinkage=STRENGTH) for name, make in tables.items()}
+    if groups:
+        named |= {f"{n}-backing-off": partial(make, shrinkage=STRENGTH, groups=groups) for n, make in tables.items()}
+    networks = {"direct": direct_network, "factored": factored_network, "residual": residual_network}
+    named |= {f"{name}-network": make for name, make in networks.items()}
+    return named | {"mixture": partial(default_mixture, groups=groups)}
+
+
+def chosen_forecasters(names: tuple[str, ...], spaces: Spaces, groups: Groups) -> dict[str, Forecaster]:
+    """The forecasters of these names."""
+    named = named_forecasters(groups)
+    unknown = [name for name in names if name not in named]
+    if unknown:
+        raise SettingError("no forecaster has this name", unknown[0], f"choose among {', '.join(named)}")
+    return {name: named[name](spaces) for name in names}

@@ -1,0 +1,94 @@
+"""`presage task`: the file that describes a problem, checked or begun from a log."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import click
+import numpy as np
+
+from presage.cli.talk import console, json_option, show_table
+from presage.errors import OutputError
+from presage.logs.engines import ENGINES
+from presage.logs.first_task import first_task
+from presage.logs.rows import LogRows, read_log
+from presage.task.task import Task, load_task
+
+PATH = click.Path(path_type=Path)
+
+
+@click.group(epilog="Example: presage task check examples/oulad.toml")
+def task() -> None:
+    """Describe a problem in a task file: begin one from a log, check one."""
+
+
+@task.command(epilog="Example: presage task check shop.toml --log shop.parquet")
+@click.argument("file", type=PATH)
+@click.option("--log", metavar="LOG", help="Also read this log: a file, a folder, or FILE.duckdb::TABLE.")
+@click.option("--engine", type=click.Choice(ENGINES), default="duckdb", show_default=True, help="Who reads the log.")
+@json_option
+def check(file: Path, log: str | None, engine: str, as_json: bool) -> int:
+    """Say what a task file means, or what is wrong with it; with a log, whether the log fits it."""
+    found = load_task(file)
+    result = _meaning(found)
+    left_out: dict[str, int] = {}
+    if log is not None:
+        with console.status("reading the log"):
+            rows, excluded = read_log(found, log, engine=engine)
+        result |= _shape(rows)
+        left_out = excluded.counts
+    if as_json:
+        click.echo(json.dumps(result | ({"left_out": left_out} if log is not None else {})))
+    show_table(["", ""], [[name.replace("_", " "), _words(value)] for name, value in result.items()])
+    for line in excluded.lines() if log is not None else []:
+        console.print(f"left out: {line}", markup=False, soft_wrap=True)
+    return 0
+
+
+@task.command(epilog="Example: presage task init shop.parquet --out shop.toml")
+@click.argument("log")
+@click.option("--out", type=PATH, metavar="FILE", help="Write it there; a file that exists is left alone.")
+def init(log: str, out: Path | None) -> int:
+    """Look at the columns of a log and write a first task file, to be read and corrected."""
+    text = first_task(log)
+    if out is None:
+        click.echo(text, nl=False)
+        return 0
+    try:
+        out.parent.mkdir(parents=True, exist_ok=True)
+        with out.open("x", encoding="utf-8") as file:
+            file.write(text)
+    except OSError as error:
+        raise OutputError("the task file cannot be written", str(out), f"choose another ({error.strerror})") from error
+    console.print(
+        f"Task file: {out}\nRead it, then: presage task check {out} --log {log}", markup=False, soft_wrap=True
+    )
+    return 0
+
+
+def _meaning(found: Task) -> dict[str, Any]:
+    signals = {signal.name: {"values": list(signal.values), "horizon": str(signal.horizon), "absent": signal.absent}
+               for signal in found.signals}  # fmt: skip
+    return {
+        "name": found.name,
+        "features": [feature.name for feature in found.instance],
+        "proxies": [proxy.name for proxy in found.proxies],
+        "signals": signals,
+        "forecaster": found.forecaster.kind,
+    }
+
+
+def _shape(rows: LogRows) -> dict[str, Any]:
+    known = {signal.name: int((signal.symbols >= 0).sum()) for signal in (*rows.proxies, rows.outcome)}
+    slots = rows.instances.symbols
+    first, last = (str(np.datetime64(int(at), "us").astype("datetime64[s]")) for at in rows.shown_at[[0, -1]])
+    identities = len(np.unique(slots[:, 0])) if slots.shape[1] else 0
+    return {"rows": len(rows.id), "instances": identities, "from": first, "to": last, "known": known}
+
+
+def _words(value: Any) -> str:
+    if isinstance(value, dict):
+        return "; ".join(f"{name}: {_words(one)}" for name, one in value.items() if one is not None)
+    if isinstance(value, list):
+        return ", ".join(map(str, value))
+    return f"{value:,}" if isinstance(value, int) else str(value)

@@ -1,0 +1,92 @@
+"""A joined log as NumPy columns in the order of time: DuckDB encodes and sorts, column after column is fetched."""
+
+from collections.abc import Mapping
+
+import duckdb
+import numpy as np
+
+from presage.logs.vocabularies import filled
+from presage.logs.wanted import feature_name
+from presage.spaces import EMPTY, Array, Features, Instance
+from presage.task.features import Boolean, Category, Count, Feature, Number, SetFeature, Timestamp
+from presage.task.task import Task, Vocabulary
+
+PART = {
+    "hour": "hour({})", "weekday": "isodow({}) - 1", "day": "day({}) - 1", "week": "week({}) - 1",
+    "month": "month({}) - 1", "quarter": "quarter({}) - 1",
+}  # fmt: skip
+
+
+def order_rows(connection: duckdb.DuckDBPyConnection, task: Task, vocabularies: Mapping[str, Vocabulary]) -> None:
+    """Nothing; the rows of `kept` now stand under `ordered`, encoded: by shown_at, then id, then as they came."""
+    symbols, slots, dense, codes = [], [], [], ["*"]
+    for place, feature in enumerate(task.instance):
+        column = feature_name(place)
+        if isinstance(feature, SetFeature):
+            vocabulary = vocabularies[feature.name]
+            codes.append(f"{_codes(column, feature, vocabulary)} AS c{place}")
+            slots += [f"coalesce(c{place}[{slot + 1}], {EMPTY})" for slot in range(feature.slots or vocabulary.slots)]
+        elif isinstance(feature, Number):
+            value = _filled(column, feature)
+            dense.append(f"(({value} - {feature.centre}::DOUBLE) / {feature.scale}::DOUBLE)::FLOAT")
+        else:
+            symbols += _symbols(column, feature)
+    number = _id(connection) if task.log.id else '"row"'
+    chosen = ["shown_at", f"{number} AS id"]
+    chosen += [f"({value})::INTEGER AS x{n}" for n, value in enumerate(symbols + slots)]
+    chosen += [f"{value} AS d{n}" for n, value in enumerate(dense)]
+    chosen += [f"s{n}::INTEGER AS s{n}, k{n}::BIGINT AS k{n}" for n in range(len(task.signals))]
+    if task.log.group:
+        chosen.append("dense_rank() OVER (ORDER BY grp) - 1 AS grp")
+    ties = f"{number}, " if task.log.id else ""
+    source = f"(SELECT {', '.join(codes)} FROM kept)"
+    query = f'SELECT {", ".join(chosen)} FROM {source} ORDER BY shown_at, {ties}"row"'
+    connection.execute(f"CREATE TABLE ordered AS {query}")
+
+
+def fetch(connection: duckdb.DuckDBPyConnection, column: str) -> Array:
+    """One column of `ordered`."""
+    return connection.execute(f"SELECT {column} FROM ordered").fetchnumpy()[column]
+
+
+def fetch_instances(connection: duckdb.DuckDBPyConnection, features: Features, rows: int) -> Instance:
+    """The instances of `ordered`, a column at a time."""
+    symbols = np.empty((rows, features.slots), np.int32)
+    for slot in range(features.slots):
+        symbols[:, slot] = fetch(connection, f"x{slot}")
+    dense = np.empty((rows, features.dense), np.float32)
+    for place in range(features.dense):
+        dense[:, place] = fetch(connection, f"d{place}")
+    return Instance(symbols, dense)
+
+
+def _id(connection: duckdb.DuckDBPyConnection) -> str:
+    """SQL for an id: a whole number where all of them are, for words take ten times the memory."""
+    odd = "SELECT count(*) FROM kept WHERE try_cast(id AS BIGINT)::VARCHAR IS DISTINCT FROM id"
+    return "id" if connection.execute(odd).fetchall()[0][0] else "id::BIGINT"
+
+
+def _symbols(column: str, feature: Feature) -> list[str]:
+    """SQL for the symbols of a feature that is neither a set nor a number."""
+    if isinstance(feature, Category):
+        value = filled(column, feature.missing if isinstance(feature.missing, str) else None)
+        hashed = f"md5_number_lower({value}) % {feature.hashed}"
+        return [hashed if feature.hashed else f"enum_code({value}::{column}_values)"]
+    value = _filled(column, feature)
+    if isinstance(feature, Count):
+        return [" + ".join(f"({value} >= {edge})::INTEGER" for edge in feature.edges)]
+    if isinstance(feature, Boolean):
+        return [value]
+    assert isinstance(feature, Timestamp)
+    return [PART[part].format(f"make_timestamp({column})") for part in feature.parts]
+
+
+def _codes(column: str, feature: SetFeature, vocabulary: Vocabulary) -> str:
+    if not feature.hashed and not vocabulary.values:  # every set of the log is empty
+        return "[]::INTEGER[]"
+    code = f"md5_number_lower(word) % {feature.hashed}" if feature.hashed else f"enum_code(word::{column}_values)"
+    return f"list_sort(list_distinct(list_transform({column}, lambda word: ({code})::INTEGER)))"
+
+
+def _filled(column: str, feature: Feature) -> str:
+    return column if feature.missing is None else f"coalesce({column}, {feature.missing})"

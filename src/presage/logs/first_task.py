@@ -1,0 +1,129 @@
+"""A first task file for a log, guessed from its columns and full of comments: to be read, corrected and checked."""
+
+import json
+from collections.abc import Sequence
+from typing import Any
+
+from presage.logs.looks import Look, look_at, look_at_signal
+from presage.task.spans import UNITS
+
+KINDS = ("kind", "event", "event_type", "event_name", "type", "action")
+IDENTITIES = ("instance", "item", "product", "title", "repository", "repo", "user", "subject")
+SHOWN = ("shown_at", "predicted_at", "at", "timestamp", "time", "date", "created_at")
+
+
+def first_task(log: Any) -> str:
+    """The text of a task file that fits the log as far as its first rows tell."""
+    name, rows, looks = look_at(log)
+    by_name = {look.name: look for look in looks}
+    pairs = {n: f"{n}_at" for n in by_name if f"{n}_at" in by_name and by_name[f"{n}_at"].kind == "time"}
+    kind = next((n for n in KINDS if n in by_name and by_name[n].values), None)
+    head = ["version = 1", f"name = {json.dumps(name)}  # what is predicted, in a few words", ""]
+    if kind and not pairs:
+        return "\n".join([*head, *_events(looks, by_name[kind], rows)])
+    return "\n".join([*head, *_predictions(log, looks, pairs, rows)])
+
+
+def _predictions(log: Any, looks: Sequence[Look], pairs: dict[str, str], rows: int) -> list[str]:
+    shown = _moment(looks, set(pairs.values()))
+    signals = {n: look_at_signal(log, shown, n, at) for n, at in pairs.items()}
+    ordered = sorted(signals, key=lambda n: (n == "outcome", signals[n][0]))
+    outcome, proxies = (ordered[-1], ordered[:-1]) if ordered else ("outcome", ["proxy"])
+    used = {shown, outcome, *proxies, *pairs.values(), *(f"{n}_at" for n in (outcome, *proxies))}
+    number = next((look.name for look in looks if look.name == "id"), None)
+    lines = ["[instance]  # features of what is predicted, as they were known then", *_features(looks, used, rows), ""]
+    for n in proxies or ["proxy"]:
+        lines += _signal("proxy" if len(proxies) < 2 else f"proxy.{n}", n, *signals.get(n, (0, ())))
+    lines += _signal("outcome", outcome, *signals.get(outcome, (0, ())))
+    lines += ["[log]", f"shown_at = {json.dumps(shown)}  # the moment of the prediction"]
+    lines += [f"id = {json.dumps(number)}"] if number else ['# id = "COLUMN"  # then rows that come twice are noticed']
+    return [*lines, '# group = "COLUMN"  # predictions that compete with each other, for ranking', "", *_forecaster()]
+
+
+def _events(looks: Sequence[Look], kind: Look, rows: int) -> list[str]:
+    at = _moment(looks, set())
+    keys = [look for look in looks if look.kind in ("words", "whole") and look.name != kind.name]
+    keys = sorted((look for look in keys if look.name != "id"), key=lambda look: -look.different)[:2]
+    first, *others = kind.values
+    told = others[0] if others else first
+    lines = ["[instance]  # features of the events that are predictions", *_features(looks, {at, kind.name}, rows), ""]
+    lines += [
+        "[proxy]  # counted in the days after a prediction",
+        'values = ["none", "one", "many"]',
+        f'count = {json.dumps(told)}\nwithin = "2 days"\nedges = [1, 2]',
+        "",
+        "[outcome]",
+        'values = ["no", "yes"]',
+        f'count = {json.dumps(told)}\nwithin = "7 days"\nedges = [1]',
+        "",
+        f"[log]  # kinds in the first rows: {', '.join(kind.values)}",
+        f"at = {json.dumps(at)}\nkind = {json.dumps(kind.name)}",
+        f"moment = [{json.dumps(first)}]  # events that are predictions",
+    ]
+    names = ("instance", "subject")
+    lines += [f"{name} = {json.dumps(look.name)}" for name, look in zip(names, keys, strict=False)]
+    return [*lines, "", *_forecaster()]
+
+
+def _signal(table: str, column: str, delay: int, found: tuple[str, ...]) -> list[str]:
+    values = found if len(found) > 1 else ("no", "yes")
+    listed = ", ".join(json.dumps(value, ensure_ascii=False) for value in values)
+    return [
+        f"[{table}]",
+        f"values = [{listed}]" + ("" if len(found) > 1 else "  # correct this: the log does not tell"),
+        f'horizon = "{_rounded(delay)}"  # later is too late',
+        f"column = {json.dumps(column)}\nknown_at = {json.dumps(f'{column}_at')}",
+        f"# absent = {json.dumps(values[0])}  # if nothing by the horizon means this; otherwise it is censored",
+        "",
+    ]
+
+
+def _features(looks: Sequence[Look], used: set[str], rows: int) -> list[str]:
+    lines = {look.name: _feature(look, rows) for look in looks if look.name not in used and look.name != "id"}
+    names = [n for n, line in lines.items() if line.startswith('{ kind = "category"')]
+    identity = next((n for n in IDENTITIES if n in names), names[0] if names else None)
+    if identity:
+        lines[identity] = lines[identity].replace(" }", ", identity = true }", 1)
+    return [f"{'# ' if line.startswith('#') else ''}{_key(n)} = {line.removeprefix('# ')}" for n, line in lines.items()]
+
+
+def _feature(look: Look, rows: int) -> str:
+    named = "" if _key(look.name) == look.name else f", column = {json.dumps(look.name)}"
+    if look.name.startswith("truth_"):
+        return f'# {{ kind = "number"{named} }}  # the truth is nothing to predict from'
+    if look.kind == "whole" and look.different > 2 and look.name not in IDENTITIES and not look.name.endswith("id"):
+        return f'{{ kind = "count", edges = [{", ".join(str(e) for e in _edges(look))}]{named} }}'
+    if look.kind == "time":
+        return f'# {{ kind = "timestamp", parts = ["hour", "weekday"]{named} }}  # was it known then?'
+    if look.kind in ("set", "boolean", "number"):
+        return f'{{ kind = "{look.kind}"{named} }}'
+    if look.different > rows / 2 and rows > 100:
+        return f'# {{ kind = "category", hashed = 65536{named} }}  # nearly every row has another one'
+    return f'{{ kind = "category"{named} }}'
+
+
+def _edges(look: Look) -> list[int]:
+    most = int(look.most or 1)
+    return [1 << power for power in range(min(max(most.bit_length(), 1), 6))]
+
+
+def _moment(looks: Sequence[Look], taken: set[str]) -> str:
+    times = [look.name for look in looks if look.kind == "time" and look.name not in taken]
+    return next((n for n in SHOWN if n in times), times[0] if times else "shown_at")
+
+
+def _rounded(microseconds: int) -> str:
+    """The whole hours or days that hold a delay; a week where none was seen."""
+    for unit, most in (("hour", 48), ("day", 10**6)):
+        amount = -(-microseconds // (UNITS[unit] * 1_000_000))
+        if 0 < amount < most:
+            return f"{amount} {unit}{'s' * (amount > 1)}"
+    return "7 days"
+
+
+def _key(name: str) -> str:
+    return "".join(letter if letter.isascii() and (letter.isalnum() or letter in "_-") else "_" for letter in name)
+
+
+def _forecaster() -> list[str]:
+    return ["[forecaster]", 'kind = "mixture"  # the safe default', ""]

@@ -1,0 +1,133 @@
+"""What is wrong with the rows of a joined log: refused in one line, or left out and counted by reason."""
+
+from collections.abc import Iterator
+from typing import NamedTuple
+
+import duckdb
+
+from presage.errors import DataError
+from presage.logs.exclusions import Exclusions
+from presage.logs.quoting import words
+from presage.logs.resolved import Fate
+from presage.logs.wanted import feature_name
+from presage.task.columns import EventColumns
+from presage.task.features import Category, Number, SetFeature
+from presage.task.signals import Labelled
+from presage.task.task import Task
+
+FATES = {
+    Fate.SILENT: "{} did not come within {}",
+    Fate.OPEN: "{} not yet known at the end of the log",
+    Fate.LATE: "{} came later than {}",
+    Fate.UNDATED: "{} has a value but no moment at which it became known",
+}
+
+
+class Judged(NamedTuple):
+    """How many rows there were and are left, and what was left out."""
+
+    rows: int
+    kept: int
+    excluded: Exclusions
+
+
+def judge(connection: duckdb.DuckDBPyConnection, task: Task, name: str) -> Judged:
+    """What is left of `joined`, which now stands under `kept`; rows that cannot be right are counted by reason."""
+    _check_labels(connection, task, name)
+    _repeated(connection, task)
+    reasons = dict(_reasons(task))
+    cases = " ".join(f"WHEN {wrong} THEN {place}" for place, wrong in enumerate(reasons.values()))
+    reason = f"CASE {cases} ELSE -1 END"
+    found = connection.execute(f'SELECT {reason} AS reason, count(*), min("row") FROM joined GROUP BY 1').fetchall()
+    total = sum(count for _, count, _ in found)
+    if not total:
+        raise DataError(f"{name} holds no predictions", 0, "give a log with at least one")
+    by_reason = {place: (count, row) for place, count, row in found}
+    kept = by_reason.pop(-1, (0, 0))[0]
+    names = list(reasons)
+    counts = {names[place]: by_reason[place][0] for place in sorted(by_reason)}
+    examples = {names[place]: f"row {by_reason[place][1]:,}" for place in sorted(by_reason)}
+    if not kept:
+        raise DataError(
+            f"every row of {name} had to be left out", counts, "correct the log, or the columns of the task"
+        )
+    connection.execute(f"CREATE VIEW kept AS SELECT * FROM joined WHERE {reason} = -1")
+    fates = _fates(connection, task, name)
+    return Judged(total, kept, Exclusions(counts | fates, examples))
+
+
+def _check_labels(connection: duckdb.DuckDBPyConnection, task: Task, name: str) -> None:
+    for n, signal in enumerate(task.signals):
+        if isinstance(signal.source, Labelled):
+            odd = f"SELECT min(o{n}), count(*) FROM joined WHERE o{n} IS NOT NULL"
+            value, rows = connection.execute(odd).fetchall()[0]
+            if rows:
+                wrong = f"column {signal.source.column} of {name} holds values outside {task.path(signal)}.values"
+                remedy = f"{rows:,} rows do: add what is missing to it, or correct the log"
+                raise DataError(wrong, value, remedy)
+
+
+def _repeated(connection: duckdb.DuckDBPyConnection, task: Task) -> None:
+    """Nothing; rows that give an id again, or the same one later, now stand under `repeated`."""
+    if task.log.id is None:
+        connection.execute('CREATE TABLE repeated ("row" BIGINT)')
+        return
+    twice = "SELECT id FROM joined WHERE id IS NOT NULL AND shown_at IS NOT NULL GROUP BY id HAVING count(*) > 1"
+    nth = 'row_number() OVER (PARTITION BY id ORDER BY shown_at, "row")'
+    again = f'SELECT "row", {nth} AS nth FROM (SELECT id, shown_at, "row" FROM joined SEMI JOIN ({twice}) USING (id))'
+    connection.execute(f'CREATE TABLE repeated AS SELECT "row" FROM ({again}) WHERE nth > 1')
+
+
+def _reasons(task: Task) -> Iterator[tuple[str, str]]:
+    """Why a row may be left out, in words and in SQL."""
+    log = task.log
+    needed = {"shown_at": log.shown_at, "id": log.id, "grp": log.group}
+    if isinstance(log, EventColumns):
+        needed |= {"subject": log.subject, "instance": log.instance}
+    for ours, column in needed.items():
+        if column is not None:
+            yield f"rows without a valid {column}", f"{ours} IS NULL"
+    for place, feature in enumerate(task.instance):
+        ours = feature_name(place)
+        if isinstance(feature, Number):
+            far = f"abs(({ours} - {feature.centre}) / {feature.scale}) > 3e38"
+            empty = "false" if feature.missing is not None else f"{ours} IS NULL"
+            yield f"rows without a valid {feature.column}", f"{empty} OR coalesce({far}, false)"
+        elif feature.missing is None and not isinstance(feature, SetFeature):
+            yield f"rows without a valid {feature.column}", f"{ours} IS NULL"
+    for n, signal in enumerate(task.signals):
+        yield f"rows whose {signal.name} was known before the prediction", f"w{n} = {Fate.EARLY}"
+    if log.id is not None:
+        yield f"rows that repeat the {log.id} of an earlier one", '"row" IN (FROM repeated)'
+
+
+def _fates(connection: duckdb.DuckDBPyConnection, task: Task, name: str) -> dict[str, int]:
+    """How often each signal stayed unknown and why; refused where it always did."""
+    counts: dict[str, int] = {}
+    columns = ", ".join(f"w{n}" for n in range(len(task.signals)))
+    combined = connection.execute(f"SELECT {columns}, count(*) FROM kept GROUP BY ALL").fetchall()
+    for n, signal in enumerate(task.signals):
+        found = {fate: sum(row[-1] for row in combined if row[n] == fate) for fate in Fate}
+        found = {fate: count for fate, count in found.items() if count}
+        known = found.get(Fate.KNOWN, 0) + (found.get(Fate.ABSENT, 0) + found.get(Fate.LATE, 0)) * bool(signal.absent)
+        told = {fate.name.lower(): count for fate, count in found.items()}
+        if not known:
+            remedy = f"check its columns and horizon ({signal.horizon}), or give a longer log"
+            raise DataError(f"no {signal.name} in {name} ever becomes known", told, remedy)
+        for fate, reason in FATES.items():
+            if count := found.get(fate, 0):
+                counts[reason.format(signal.name, signal.horizon)] = count
+    return counts
+
+
+def check_values(connection: duckdb.DuckDBPyConnection, task: Task, name: str) -> None:
+    """Nothing, or the error of a category outside the values that the task declares."""
+    for place, feature in enumerate(task.instance):
+        if isinstance(feature, Category | SetFeature) and feature.values:
+            ours = feature_name(place)
+            column = ours if isinstance(feature, Category) else f"unnest({ours})"
+            listed = ", ".join(words(value) for value in feature.values)
+            query = f"SELECT v FROM (SELECT {column} AS v FROM kept) WHERE v NOT IN ({listed}) LIMIT 1"
+            for (value,) in connection.execute(query).fetchall():
+                remedy = f"add it to instance.{feature.name}.values, or correct the log"
+                raise DataError(f"column {feature.column} of {name} holds a value not declared", value, remedy)

@@ -1,0 +1,97 @@
+"""Logs with a known truth, for trying things out: written chunk by chunk, with a task file beside them."""
+
+import shutil
+import tempfile
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import NamedTuple
+
+import duckdb
+
+from presage import settings as ranges
+from presage.errors import DataError, OutputError
+from presage.logs.dealers.dealt import Dealt
+from presage.logs.dealers.marketplace import deal_marketplace
+from presage.logs.dealers.repositories import deal_repositories
+from presage.logs.dealers.shop import deal_shop
+from presage.logs.dealers.written import FORMATS, Flaws, task_text, write_log
+from presage.worlds.marketplace import MarketplaceSettings
+from presage.worlds.repositories import RepositorySettings
+from presage.worlds.shop import ShopSettings
+
+WorldSettings = ShopSettings | RepositorySettings | MarketplaceSettings
+WORLDS: dict[str, type[WorldSettings]] = {
+    "shop": ShopSettings,
+    "repositories": RepositorySettings,
+    "marketplace": MarketplaceSettings,
+}
+
+
+class Simulated(NamedTuple):
+    """A log that was written: its file, its task file, and how many predictions it holds and repeats."""
+
+    log: Path
+    task: Path
+    rows: int
+    repeated: int
+
+
+def simulate(
+    world: WorldSettings,
+    out: Path,
+    *,
+    rows: int | None = None,
+    seed: int = 0,
+    drift: bool = False,
+    flaws: Flaws = Flaws(),  # noqa: B008 a NamedTuple does not change
+    progress: Callable[[int], None] = lambda _: None,
+) -> Simulated:
+    """The log of a world, written to `out` (.parquet or .csv), and a task file of the same name beside it.
+
+    Args:
+        world: The settings of the world.
+        out: Where the log goes.
+        rows: How many predictions; what the world deals by itself if left out.
+        seed: The same seed writes the same bytes.
+        drift: Whether the world changes in the middle.
+        flaws: Missing and repeated rows.
+        progress: Told how many rows were dealt.
+    """
+    ranges.share("missing", flaws.missing)
+    ranges.share("duplicates", flaws.duplicates)
+    if out.suffix not in FORMATS:
+        raise DataError("the kind of this file is unknown", str(out), f"name it {' or '.join(FORMATS)}")
+    dealt = _dealt(world, None if rows is None else ranges.whole("rows", rows), seed, drift)
+    with _aside(out) as folder:
+        repeated = write_log(dealt, folder / out.name, flaws, seed, progress)
+        task = out.with_suffix(".toml")
+        (folder / task.name).write_text(task_text(dealt, out.name), "utf-8")
+        for path in (out, task):
+            (folder / path.name).replace(path)
+    return Simulated(out, task, dealt.rows, repeated)
+
+
+def _dealt(world: WorldSettings, rows: int | None, seed: int, drift: bool) -> Dealt:
+    if isinstance(world, ShopSettings):
+        return deal_shop(world, rows, seed, drift)
+    if isinstance(world, RepositorySettings):
+        return deal_repositories(world, rows, seed, drift)
+    return deal_marketplace(world, rows, seed, drift)
+
+
+@contextmanager
+def _aside(out: Path) -> Iterator[Path]:
+    """A folder beside `out` for what is not finished, removed in the end."""
+    try:
+        out.parent.mkdir(parents=True, exist_ok=True)
+        folder = Path(tempfile.mkdtemp(prefix=".unfinished-", dir=out.parent))
+    except OSError as error:
+        raise OutputError("nothing can be written there", str(out), f"choose another ({error.strerror})") from error
+    try:
+        yield folder
+    except (OSError, duckdb.IOException) as error:
+        why = str(error).splitlines()[0]
+        raise OutputError("the log could not be written", str(out), f"make room or choose another ({why})") from error
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)

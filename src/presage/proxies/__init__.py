@@ -1,0 +1,1 @@
+"""Judging proxies: what an early sign tells of a slow outcome, how early, how lastingly, and whether it pays."""

@@ -1,0 +1,64 @@
+"""The report card of a proxy, and the order of several."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from enum import IntEnum
+
+from presage.metrics.estimates import Estimate
+from presage.proxies.stability import Stability
+
+
+class Kind(IntEnum):
+    """What a verdict comes to; the best first."""
+
+    USE = 0
+    RESIDUAL = 1
+    DRIFTS = 2
+    NO_GAIN = 3
+    LATE = 4
+    SILENT = 5
+    UNKNOWN = 6
+
+    @property
+    def pays(self) -> bool:
+        """Whether the proxy is worth using."""
+        return self in (Kind.USE, Kind.RESIDUAL)
+
+
+@dataclass(frozen=True)
+class Card:
+    """What a proxy is worth: information in nats a prediction, times in days, each with its 95 % interval."""
+
+    name: str
+    rows: int  # predictions whose proxy and outcome are both known
+    symbols: int  # |Z|: the cost, for h has to be learnt for so many symbols of every instance
+    entropy: Estimate  # H(Y): the loss of somebody who knows only how often each outcome comes
+    information: Estimate  # I(Y;Z): what the proxy tells of the outcome
+    gap: Estimate  # I(X;Y|Z): what the instance tells once the proxy is known
+    total: Estimate  # I(X;Y): what the instance tells
+    share: Estimate  # of I(X;Y) that passes through the proxy
+    stability: Stability
+    lead: Estimate  # by how much the proxy is known before the outcome
+    wait: float  # the median outcome delay
+    gain: Estimate  # in log loss per prediction on new instances
+    kind: Kind = Kind.UNKNOWN
+    verdict: str = ""
+
+    @property
+    def stability_p(self) -> float:
+        """The p-value of the test that the proxy means the same over time and over cohorts."""
+        return self.stability.p
+
+
+def rank(cards: Iterable[Card]) -> list[Card]:
+    """The cards from best to worst: first those that pay, then those that drift, then the others.
+
+    Within each of the three the greater gain comes first, then the fewer symbols.
+    """
+
+    def place(card: Card) -> tuple[int, float, int]:
+        part = 0 if card.kind.pays else 1 if card.kind is Kind.DRIFTS else 2
+        gain = card.gain.value if card.gain.value == card.gain.value else float("-inf")  # NaN comes last
+        return part, -gain, card.symbols
+
+    return sorted(cards, key=place)

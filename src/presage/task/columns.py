@@ -1,0 +1,98 @@
+"""The [log] table of a task file: which column is what, and what makes a moment of prediction among raw events."""
+
+import re
+from dataclasses import dataclass
+
+import numpy as np
+
+from presage.errors import SettingError
+from presage.task.section import Section
+
+
+@dataclass(frozen=True)
+class PredictionColumns:
+    """A log with one row per prediction."""
+
+    shown_at: str
+    id: str | None
+    group: str | None
+    until: int | None  # microseconds since 1970 UTC: the log is complete until then (None: until its last moment)
+
+
+@dataclass(frozen=True)
+class EventColumns:
+    """A log of raw events. A prediction is made at each event of the kinds `moment`, or at each row of `moments`."""
+
+    at: str
+    kind: str | None  # None: every event is of the kind `every`
+    every: str | None
+    subject: str | None
+    instance: str | None
+    moment: tuple[str, ...]
+    moments: str | None  # a second log, beside the task file unless its path is absolute
+    once: bool  # only the first moment of each subject and instance counts
+    shown_at: str
+    id: str | None
+    group: str | None
+    until: int | None
+
+    @property
+    def keys(self) -> tuple[str, ...]:
+        """The columns in which an event and the prediction it tells about agree."""
+        return tuple(column for column in (self.subject, self.instance) if column is not None)
+
+
+def read_columns(section: Section, events: bool) -> PredictionColumns | EventColumns:
+    """The columns of a log of predictions or, where signals are defined on them, of events."""
+    columns = _events(section) if events else _predictions(section)
+    section.finish()
+    return columns
+
+
+def _predictions(section: Section) -> PredictionColumns:
+    for key in ("kind", "at", "every", "moment", "moments", "subject", "instance", "once"):
+        if section.has(key):
+            remedy = "leave it out, or define proxy and outcome by count or first"
+            raise section.refuse(key, "is for logs of raw events", remedy)
+    return PredictionColumns(
+        section.text("shown_at", "shown_at"), section.text_or_none("id"), section.text_or_none("group"), _until(section)
+    )
+
+
+def _events(section: Section) -> EventColumns:
+    every = section.text_or_none("every")
+    kind = section.text("kind", "kind")
+    if every and "kind" in section.table:
+        raise section.refuse("every", "contradicts kind", "leave one of the two out")
+    moment = section.texts("moment") if section.has("moment") else ()
+    moments = section.text_or_none("moments")
+    if bool(moment) == bool(moments):
+        remedy = 'give moment = ["KIND"] (events that are predictions) or moments = "FILE" (a log of them)'
+        found = {"moment": list(moment), "moments": moments}
+        raise SettingError("log must say what makes a moment of prediction", found, remedy)
+    subject, instance = section.text_or_none("subject"), section.text_or_none("instance")
+    if subject is None and instance is None:
+        remedy = 'give subject = "COLUMN", instance = "COLUMN" or both'
+        raise SettingError("log must say which events belong to a prediction", list(section.table), remedy)
+    at = section.text("at", "at")
+    return EventColumns(
+        at, None if every else kind, every, subject, instance, moment, moments, section.flag("once", False),
+        section.text("shown_at", "shown_at" if moments else at), section.text_or_none("id"),
+        section.text_or_none("group"), _until(section),
+    )  # fmt: skip
+
+
+def _until(section: Section) -> int | None:
+    if not section.has("until"):
+        return None
+    value = section.table["until"]
+    text = str(getattr(value, "isoformat", lambda: value)())
+    parts = re.fullmatch(r"(\d{4}-\d\d-\d\d(?:[T ]\d\d:\d\d(?::\d\d(?:\.\d{1,6})?)?)?)(?:Z|\+00:00)?", text)
+    try:
+        return int(np.datetime64(parts[1] if parts else "", "us").astype(np.int64)) if parts else _no_moment(section)
+    except ValueError:
+        return _no_moment(section)
+
+
+def _no_moment(section: Section) -> int:
+    raise section.refuse("until", "must be a moment in UTC", "give it like 2024-01-31 or 2024-01-31T12:00:00Z")

@@ -1,0 +1,130 @@
+"""A task: what is predicted, from which features, how late; read from its file."""
+
+import tomllib
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from presage.errors import DataError, SettingError
+from presage.spaces import Features, SetOf, Spaces
+from presage.task.columns import EventColumns, PredictionColumns, read_columns
+from presage.task.features import PARTS, Boolean, Category, Count, Feature, Number, SetFeature, Timestamp, symbol_names
+from presage.task.feedback import read_proxies, read_signal, refuse_chain
+from presage.task.forecaster import ForecasterChoice, read_forecaster
+from presage.task.instance import read_instance
+from presage.task.section import Section
+from presage.task.signals import Labelled, Signal
+
+VERSION = 1
+
+
+class Vocabulary(NamedTuple):
+    """What a log taught of a category or set: its values by symbol (none where hashed), and the fullest set."""
+
+    values: tuple[str, ...]
+    slots: int = 1
+
+
+@dataclass(frozen=True)
+class Task:
+    """What is predicted, from which features, how late."""
+
+    name: str
+    instance: tuple[Feature, ...]  # the identity first
+    proxies: tuple[Signal, ...]
+    outcome: Signal
+    log: PredictionColumns | EventColumns
+    forecaster: ForecasterChoice
+    folder: Path = Path()  # where the task file lies
+
+    @property
+    def signals(self) -> tuple[Signal, ...]:
+        """The proxies, then the outcome."""
+        return (*self.proxies, self.outcome)
+
+    @property
+    def symbols(self) -> tuple[str, ...]:
+        """The names of the symbol columns of an instance, in their order."""
+        return symbol_names(self.instance)
+
+    @property
+    def learned(self) -> tuple[Category | SetFeature, ...]:
+        """The features whose sizes only a log can tell."""
+        return tuple(f for f in self.instance if isinstance(f, Category | SetFeature))
+
+    def path(self, signal: Signal) -> str:
+        """The table of the task file that declares a signal."""
+        return signal.name if signal.name in ("proxy", "outcome") else f"proxy.{signal.name}"
+
+    def proxy(self, name: str | None = None) -> Signal:
+        """A candidate by name; the only one, or the first, where no name is given."""
+        for proxy in self.proxies:
+            if name in (None, proxy.name):
+                return proxy
+        names = ", ".join(proxy.name for proxy in self.proxies)
+        raise SettingError("the task has no such proxy", name, f"choose one of {names}")
+
+    def features(self, vocabularies: Mapping[str, Vocabulary]) -> Features:
+        """The features of an instance, once the vocabularies of its categories and sets are known."""
+        symbols: list[int] = []
+        for feature in self.instance:
+            if isinstance(feature, Category):
+                symbols.append(_size(feature, vocabularies))
+            elif isinstance(feature, Timestamp):
+                symbols += [PARTS[part] for part in feature.parts]
+            elif isinstance(feature, Count | Boolean):
+                symbols.append(len(feature.edges) + 1 if isinstance(feature, Count) else 2)
+        sets = [f for f in self.instance if isinstance(f, SetFeature)]
+        return Features(
+            symbols=tuple(symbols),
+            sets=tuple(SetOf(_size(f, vocabularies), f.slots or vocabularies[f.name].slots) for f in sets),
+            dense=sum(isinstance(f, Number) for f in self.instance),
+        )
+
+    def spaces(self, vocabularies: Mapping[str, Vocabulary], proxy: str | None = None) -> Spaces:
+        """The spaces of the problem with one of its proxies."""
+        return Spaces(self.features(vocabularies), len(self.proxy(proxy).values), len(self.outcome.values))
+
+
+def load_task(path: Path) -> Task:
+    """The task that a TOML file describes."""
+    try:
+        text = path.read_text("utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        why = getattr(error, "strerror", None) or "not UTF-8"
+        raise DataError(f"the task file cannot be read ({why})", str(path), "check the folder and the name") from error
+    return read_task(text, path.parent)
+
+
+def read_task(text: str, folder: Path = Path()) -> Task:
+    """The task that the text of a task file describes; other files it names are looked for in `folder`."""
+    try:
+        table: dict[str, Any] = tomllib.loads(text)
+    except tomllib.TOMLDecodeError as error:
+        raise DataError("the task file is not TOML", str(error), "correct that line") from error
+    section = Section(table, "")
+    version = section.whole_or_none("version", 1)
+    if version != VERSION:
+        raise section.refuse("version", "is missing" if version is None else "is unknown", f"write version = {VERSION}")
+    refuse_chain(section)
+    name = section.text("name")
+    parts = {key: section.table_of(key) for key in ("instance", "proxy", "outcome", "log", "forecaster")}
+    section.finish()
+    instance = read_instance(parts["instance"])
+    proxies, outcome = read_proxies(parts["proxy"]), read_signal(parts["outcome"], "outcome")
+    log = read_columns(parts["log"], _on_events((*proxies, outcome)))
+    forecaster = read_forecaster(parts["forecaster"], symbol_names(instance))
+    return Task(name, instance, proxies, outcome, log, forecaster, folder)
+
+
+def _on_events(signals: tuple[Signal, ...]) -> bool:
+    labelled = [signal.name for signal in signals if isinstance(signal.source, Labelled)]
+    if labelled and len(labelled) < len(signals):
+        remedy = "define all by count or first, or give a column for each"
+        raise SettingError("some signals are columns and others are defined on events", labelled, remedy)
+    return not labelled
+
+
+def _size(feature: Category | SetFeature, vocabularies: Mapping[str, Vocabulary]) -> int:
+    return feature.hashed or len(feature.values) or max(len(vocabularies[feature.name].values), 1)

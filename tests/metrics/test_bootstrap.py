@@ -1,0 +1,88 @@
+"""Block bootstrap intervals cover on series whose neighbours are alike."""
+
+import numpy as np
+import pytest
+
+from presage.errors import SettingError, ShapeError
+from presage.metrics import bootstrap
+from presage.metrics.bootstrap import bootstrap_differences, bootstrap_mean, bootstrap_means
+from presage.metrics.intervals import mean_interval
+from presage.spaces import Array
+
+
+def alike(series: int, rows: int, memory: float, seed: int) -> Array:
+    """Series [K, n] of mean 0 in which each row remembers the one before."""
+    noise = np.random.default_rng(seed).normal(size=(series, rows + 200))
+    values = np.zeros_like(noise)
+    for t in range(1, rows + 200):
+        values[:, t] = memory * values[:, t - 1] + noise[:, t]
+    return values[:, 200:]
+
+
+@pytest.mark.parametrize(("rows", "memory"), [(400, 0.0), (2000, 0.5), (2000, 0.9)])
+def test_intervals_cover_the_mean_where_neighbours_are_alike(rows: int, memory: float) -> None:
+    """200 series: at least 90 % covered, within 3 standard errors of that, where rows taken as independent fail."""
+    series = alike(200, rows, memory, seed=1)
+    hits = [low <= 0.0 <= high for _, low, high in (bootstrap_mean(each, resamples=200) for each in series)]
+    assert np.mean(hits) > 0.90 - 3 * np.sqrt(0.9 * 0.1 / 200)
+    if memory == 0.9:
+        naive = [low <= 0.0 <= high for _, low, high in map(mean_interval, series)]
+        assert np.mean(naive) < 0.5
+
+
+def test_the_fast_path_resamples_what_the_obvious_one_does(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Rows gathered run by run, and their mean taken, spread as much as the sums of runs do."""
+    series = alike(1, 600, 0.6, seed=2)[0]
+    monkeypatch.setattr(bootstrap, "_run_length", lambda centred: 6)
+    fast = bootstrap_mean(series, resamples=20_000)
+    draw = np.random.default_rng(0)
+    pieces, size = 300, 2
+    means = []
+    for _ in range(5000):
+        starts = draw.integers(0, pieces, 50) * size
+        rows = (starts[:, None] + np.arange(6 * size)) % len(series)
+        means.append(series[rows].mean())
+    slow = 2.0096 * np.std(means) * np.sqrt(50 / 49)  # Student's 97.5 % with 49 degrees of freedom
+    assert (fast.high - fast.low) / 2 == pytest.approx(slow, rel=0.05)
+    assert fast.mean == pytest.approx(series.mean())
+
+
+def test_longer_memory_asks_for_longer_runs() -> None:
+    lengths = [bootstrap._run_length(alike(1, 512, memory, seed=3)) for memory in (0.0, 0.5, 0.9)]
+    assert lengths[0] <= 3
+    assert lengths == sorted(set(lengths))
+
+
+def test_differences_are_paired() -> None:
+    shared = alike(1, 3000, 0.9, seed=4)[0]
+    draw = np.random.default_rng(5)
+    losses = np.stack([shared + 0.1 + draw.normal(0, 0.1, 3000), shared + draw.normal(0, 0.1, 3000)])
+    more, same = bootstrap_differences(losses, shared)
+    assert more.low > 0.09
+    assert same.low < 0 < same.high
+    assert more.high - more.low < 0.1 * (bootstrap_mean(losses[0]).high - bootstrap_mean(losses[0]).low)
+
+
+def test_rows_without_a_number_are_left_out() -> None:
+    values = np.random.default_rng(6).normal(1.0, 0.2, 4000)
+    some = np.where(np.arange(4000) % 4 == 0, values, np.nan)
+    of_some, of_all, of_none = bootstrap_means(np.stack([some, values, np.full(4000, np.nan)]))
+    assert of_some.mean == pytest.approx(values[::4].mean())
+    assert of_some.high - of_some.low > 1.5 * (of_all.high - of_all.low)
+    assert np.isnan(of_none).all()
+
+
+def test_a_seed_gives_the_same_interval_again() -> None:
+    values = alike(1, 100, 0.5, seed=7)[0]
+    assert bootstrap_mean(values, seed=1) == bootstrap_mean(values, seed=1) != bootstrap_mean(values, seed=2)
+
+
+def test_short_series_work_and_shorter_ones_are_refused() -> None:
+    for rows in range(4, 12):
+        assert bootstrap_mean(np.arange(float(rows))).low < rows / 2
+    with pytest.raises(ShapeError, match="at least 4 rows"):
+        bootstrap_mean(np.arange(3.0))
+    with pytest.raises(ShapeError, match="differ in length"):
+        bootstrap_differences(np.zeros((2, 10)), np.zeros(9))
+    with pytest.raises(SettingError, match="resamples"):
+        bootstrap_mean(np.arange(10.0), resamples=3)
