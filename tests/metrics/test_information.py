@@ -79,6 +79,16 @@ def _shares(counts: Array) -> tuple[Array, Array]:
     return pairs / np.maximum(pairs.sum(axis=1, keepdims=True), 1), counts / np.maximum(pairs[..., None], 1)
 
 
+def test_some_rare_instances_stand_for_all_of_them(monkeypatch: pytest.MonkeyPatch) -> None:
+    known = zipf(0)
+    x, z, y = known.draw(ROWS, 0)
+    of_all = information(x, z, y, 4, 3).share
+    monkeypatch.setattr("presage.metrics.passage.CELLS", 400 * 12)  # a quarter of the instances
+    of_some = information(x, z, y, 4, 3).share
+    assert of_some.value == pytest.approx(of_all.value, rel=0.1)
+    assert of_some != of_all
+
+
 def test_the_expected_divergence_is_the_mean_over_draws() -> None:
     draw = np.random.default_rng(0)
     x, z, y = draw.integers(0, 6, 60), draw.integers(0, 2, 60), draw.integers(0, 3, 60)
