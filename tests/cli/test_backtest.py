@@ -1,4 +1,4 @@
-"""`presage backtest` on a simulated log: the JSON that scripts read, and errors in one line."""
+"""`presage backtest` and `presage proxies` on a simulated log: the JSON that scripts read, and errors in one line."""
 
 import json
 from pathlib import Path
@@ -49,6 +49,18 @@ def test_a_simulated_log_is_scored_and_nothing_leaks(shop: Path, tmp_path: Path)
     assert result["leak_check"]["moved"] == 0
     assert result["forecasters"]["mixture"]["log_loss"] < result["forecasters"]["marginal"]["log_loss"]
     assert json.loads((tmp_path / "backtest.json").read_text()) == result
+
+
+def test_proxies_are_judged_with_a_verdict(shop: Path, tmp_path: Path) -> None:
+    code, out = run("proxies", shop, "--task", shop.with_suffix(".toml"), "--cuts", "--json", "--out", tmp_path)
+    assert code == 0, out
+    cards = json.loads(out.splitlines()[0])["proxies"]
+    assert len(cards) == 3  # three symbols, and two ways to cut them in two
+    fields = {"name", "information", "gap", "share", "stability_p", "lead", "symbols", "gain", "verdict"}
+    assert all(set(card) == fields for card in cards)
+    assert set(cards[0]["information"]) == {"value", "low", "high"}
+    assert cards[0]["verdict"]
+    assert (tmp_path / "proxies.json").exists()
 
 
 def test_bad_input_is_refused(shop: Path, tmp_path: Path) -> None:
