@@ -5,21 +5,11 @@ from typing import Any
 
 import numpy as np
 
+from presage.later import Later
 from presage.spaces import Array
 
-
-class _Later:
-    """A module that is imported when it is first used."""
-
-    def __init__(self, name: str) -> None:
-        self._name = name
-
-    def __getattr__(self, part: str) -> Any:
-        return getattr(importlib.import_module(self._name), part)
-
-
-jax: Any = _Later("jax")
-jnp: Any = _Later("jax.numpy")
+jax: Any = Later("jax")
+jnp: Any = Later("jax.numpy")
 """JAX takes a second to import; counting, reading logs and most commands do without it."""
 
 

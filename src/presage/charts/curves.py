@@ -2,10 +2,9 @@
 
 from typing import Any, NamedTuple
 
-import altair as alt
 import numpy as np
 
-from presage.charts.style import COLOURS, DASHES, FORECASTERS, rows_chart, scale
+from presage.charts.style import COLOURS, DASHES, FORECASTERS, alt, rows_chart, scale
 from presage.metrics.intervals import mean_intervals
 from presage.spaces import Array
 

@@ -8,6 +8,8 @@ from typing import Any, NamedTuple
 
 import vl_convert
 
+from presage.charts.style import alt
+
 
 class Picture(NamedTuple):
     """A chart in both forms people put into documents."""
@@ -18,8 +20,17 @@ class Picture(NamedTuple):
 
 def picture(chart: Any, zoom: float = 2.0) -> Picture:
     """The chart as SVG, and as PNG with `zoom` pixels to the point."""
-    drawn = _shorter(vl_convert.vegalite_to_svg(chart.to_json(validate=False)))
-    return Picture(drawn.encode(), bytes(vl_convert.svg_to_png(drawn, scale=zoom)))
+    return as_picture(as_svg(chart), zoom)
+
+
+def as_svg(chart: Any) -> str:
+    """The chart as the text of an SVG file."""
+    return _shorter(vl_convert.vegalite_to_svg(chart.to_json(validate=False)))
+
+
+def as_picture(svg: str, zoom: float = 2.0) -> Picture:
+    """An SVG, and the PNG of it."""
+    return Picture(svg.encode(), bytes(vl_convert.svg_to_png(svg, scale=zoom)))
 
 
 def _shorter(svg: str) -> str:
@@ -35,8 +46,9 @@ _bundle: Callable[..., str] = vl_convert.javascript_bundle
 
 
 def warm_up() -> None:
-    """Start the renderer, which takes about a second the first time; it may be done while something else computes."""
-    vl_convert.vegalite_to_svg({"mark": "point", "data": {"values": []}})
+    """Load the library of charts and start the renderer: a second or two, while something else computes."""
+    drawn = alt.Chart(alt.Data(values=[])).mark_point().to_json(validate=False)
+    vl_convert.svg_to_png(vl_convert.vegalite_to_svg(drawn))
 
 
 class Section(NamedTuple):

@@ -1,9 +1,11 @@
 """How charts look: each forecaster has its own colour, dash and shape, so that grey prints and all eyes can tell."""
 
-from collections.abc import Callable
 from typing import Any
 
-import altair as alt
+from presage.later import Later
+
+alt: Any = Later("altair")
+"""The library of charts takes half a second to import."""
 
 FORECASTERS = ("direct", "factored", "residual", "mixture")
 
@@ -15,15 +17,12 @@ SHAPES = {"direct": "circle", "factored": "square", "residual": "triangle-up", "
 FONT = "Helvetica, Arial, sans-serif"
 
 
-_inline: Callable[..., Any] = alt.Data
-
-
-def rows_chart(rows: list[dict[str, Any]]) -> alt.Chart:
+def rows_chart(rows: list[dict[str, Any]]) -> Any:
     """A chart of these rows, which travel with it."""
-    return alt.Chart(_inline(values=rows))
+    return alt.Chart(alt.Data(values=rows))
 
 
-def scale(values: dict[str, Any], names: list[str]) -> alt.Scale:
+def scale(values: dict[str, Any], names: list[str]) -> Any:
     """The scale that gives each name its value."""
     return alt.Scale(domain=names, range=[values[name] for name in names])
 

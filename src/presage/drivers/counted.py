@@ -23,8 +23,8 @@ from presage.forecasters.weights import EarlyWeights
 from presage.spaces import Array
 from presage.timeline.episode import Episode
 
-CELLS = 4_000_000
-"""How many predicted probabilities a thread holds at a time."""
+CELLS = 200_000
+"""How many predicted probabilities a thread holds at a time: they should stay in the cache of its core."""
 
 
 class Counted(NamedTuple):

@@ -3,11 +3,10 @@
 import dataclasses
 from typing import Any
 
-import altair as alt
 import numpy as np
 
 from presage.charts.pictures import Section, page, table
-from presage.charts.style import COLOURS, DASHES, FONT, rows_chart, scale, styled
+from presage.charts.style import COLOURS, DASHES, FONT, alt, rows_chart, scale, styled
 from presage.experiments.demo.problem import NAMES, ShopRun, verdict
 from presage.spaces import Array
 from presage.worlds.shop import ShopSettings

@@ -2,11 +2,10 @@
 
 from typing import Any
 
-import altair as alt
 import numpy as np
 
 from presage.charts.curves import Axes, curves_panel
-from presage.charts.style import rows_chart, styled
+from presage.charts.style import alt, rows_chart, styled
 from presage.experiments.github.problem import BIN, Run
 from presage.experiments.github.settings import GithubSettings
 from presage.experiments.networks import NAMES

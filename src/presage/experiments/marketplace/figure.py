@@ -2,11 +2,10 @@
 
 from typing import Any
 
-import altair as alt
 import numpy as np
 
 from presage.charts.curves import Axes, curves_panel
-from presage.charts.style import rows_chart, styled
+from presage.charts.style import alt, rows_chart, styled
 from presage.experiments.marketplace.claims import regret_curves
 from presage.experiments.marketplace.problem import BINS_A_DAY, ScheduleRun
 from presage.experiments.marketplace.settings import MarketplaceRunSettings

@@ -2,7 +2,7 @@
 
 from threading import Thread
 
-from presage.charts.pictures import picture, warm_up
+from presage.charts.pictures import as_picture, as_svg, picture, warm_up
 from presage.experiments.files import kept_files
 from presage.experiments.report import Report
 from presage.experiments.stopwatch import Stopwatch
@@ -23,9 +23,9 @@ from presage.metrics.intervals import mean_interval
 def reproduce_synthetic(settings: SyntheticSettings, progress: Progress) -> tuple[Report, dict[str, bytes]]:
     """The report of the synthetic experiment, and the files that keep it: pictures, tables and settings."""
     watch = Stopwatch()
-    Thread(target=warm_up, daemon=True).start()
+    Thread(target=warm_up, daemon=True).start()  # while trials are dealt and played
     mixes, regrets = regret_by_mix(settings, progress)
-    first = picture(figure_2(settings, mixes, regrets))
+    first = as_svg(figure_2(settings, mixes, regrets))
     figure_2_seconds = watch.seconds()
     points = regret_by_size(settings, progress)
     parts = regret_parts(settings, progress)
@@ -42,7 +42,7 @@ def reproduce_synthetic(settings: SyntheticSettings, progress: Progress) -> tupl
     second = picture(growth_figure(settings, points))
     claims = judge(settings, mixes, regrets, points)
     report = Report("synthetic", settings, watch.seconds(), results, claims)
-    pictures = {"figure-2": first, "growth": second}
+    pictures = {"figure-2": as_picture(first), "growth": second}
     return report, kept_files(report, pictures, {"regret.csv": as_table(mixes, regrets)})
 
 

@@ -2,10 +2,9 @@
 
 from typing import Any
 
-import altair as alt
 import numpy as np
 
-from presage.charts.style import COLOURS, DASHES, FORECASTERS, SHAPES, rows_chart, scale, styled
+from presage.charts.style import COLOURS, DASHES, FORECASTERS, SHAPES, alt, rows_chart, scale, styled
 from presage.experiments.synthetic.problem import Point
 from presage.experiments.synthetic.settings import SyntheticSettings
 from presage.metrics.intervals import mean_interval
