@@ -135,7 +135,10 @@ def test_every_command_has_help_that_ends_with_an_example() -> None:
 
 
 def test_an_interrupt_ends_quietly_with_130() -> None:
-    code = "from presage.cli import main; main()"
+    # A shell that runs the tests in the background may have told its children to ignore interrupts.
+    code = (
+        "import signal; signal.signal(signal.SIGINT, signal.default_int_handler); from presage.cli import main; main()"
+    )
     command = [sys.executable, "-c", code, "reproduce", "synthetic", "--trials", "2000"]
     process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
     time.sleep(6)
