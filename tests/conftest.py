@@ -8,3 +8,26 @@ from presage.drivers.cache import use_compile_cache
 @pytest.fixture(autouse=True, scope="session")
 def _compiled_programs_are_kept_between_runs() -> None:
     use_compile_cache()
+
+
+EXPECTED_SKIPS = (
+    "real data is not on this machine",
+    "is not on this machine",
+    "Spark",
+    "Java",
+    "Ibis",
+    "pyspark",
+    "ibis",
+)
+"""What a test may be skipped for: data beside the checkout, and libraries that nobody needs who does not use them."""
+
+
+def pytest_sessionfinish(session: pytest.Session) -> None:
+    """A skip for any other reason fails the run."""
+    reporter = session.config.pluginmanager.get_plugin("terminalreporter")
+    skipped = reporter.stats.get("skipped", []) if reporter else []
+    reasons = {str(report.longrepr[2]) for report in skipped if isinstance(report.longrepr, tuple)}
+    unexpected = sorted(reason for reason in reasons if not any(words in reason for words in EXPECTED_SKIPS))
+    if unexpected and reporter:
+        reporter.write_line(f"unexpected skips: {'; '.join(unexpected)}", red=True)
+        session.exitstatus = pytest.ExitCode.TESTS_FAILED
