@@ -2,43 +2,22 @@
 
 import json
 from pathlib import Path
-from typing import NamedTuple
 
 import pytest
 from click.testing import CliRunner
 
 from presage.cli.data import data
-from presage.cli.entry import main
 from presage.logs.bigquery import QUERY
 from presage.logs.commits import read_commits
 from presage.logs.marketplace import read_market
+from tests.cli.typed import Presage
 from tests.logs.places import make_clones
 from tests.logs.test_marketplace import log_file, random_events
 
 
-class Done(NamedTuple):
-    code: int | str | None
-    out: str
-    err: str
-
-
-class Presage:
-    """The command in this process: starting a new one for each test takes seconds."""
-
-    def __init__(self, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
-        self.monkeypatch, self.capsys = monkeypatch, capsys
-
-    def __call__(self, *arguments: object) -> Done:
-        self.monkeypatch.setattr("sys.argv", ["presage", "data", *map(str, arguments)])
-        with pytest.raises(SystemExit) as left:
-            main()
-        out, err = self.capsys.readouterr()
-        return Done(left.value.code, out, err)
-
-
 @pytest.fixture
 def presage(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Presage:
-    return Presage(monkeypatch, capsys)
+    return Presage(monkeypatch, capsys, "data")
 
 
 @pytest.fixture(scope="module")

@@ -2,42 +2,19 @@
 
 import json
 from pathlib import Path
-from typing import NamedTuple
 
 import pytest
 from click.testing import CliRunner
 
-from presage.cli.data import data
-from presage.cli.entry import main
 from presage.cli.simulate import simulate
 from presage.logs.rows import read_log
 from presage.task.task import load_task
-
-
-class Done(NamedTuple):
-    code: int | str | None
-    out: str
-    err: str
-
-
-class Presage:
-    """The command in this process: starting a new one for each test takes seconds."""
-
-    def __init__(self, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
-        self.monkeypatch, self.capsys = monkeypatch, capsys
-        monkeypatch.setitem(data.commands, "simulate", simulate)
-
-    def __call__(self, *arguments: object) -> Done:
-        self.monkeypatch.setattr("sys.argv", ["presage", "data", "simulate", *map(str, arguments)])
-        with pytest.raises(SystemExit) as left:
-            main()
-        out, err = self.capsys.readouterr()
-        return Done(left.value.code, out, err)
+from tests.cli.typed import Presage
 
 
 @pytest.fixture
 def presage(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Presage:
-    return Presage(monkeypatch, capsys)
+    return Presage(monkeypatch, capsys, "data", "simulate")
 
 
 def test_a_log_and_its_task_are_written(presage: Presage, tmp_path: Path) -> None:

@@ -3,12 +3,10 @@
 import json
 import shutil
 from pathlib import Path
-from typing import NamedTuple
 
 import pytest
 from click.testing import CliRunner
 
-from presage.cli.entry import COMMANDS, main
 from presage.cli.task import task
 from presage.logs.dealers.written import Flaws
 from presage.logs.rows import read_log
@@ -17,29 +15,9 @@ from presage.task.columns import EventColumns
 from presage.task.features import Category, Feature
 from presage.task.task import load_task, read_task
 from presage.worlds.shop import ShopSettings
+from tests.cli.typed import Presage
 
 ROOT = Path(__file__).parents[2]
-
-
-class Done(NamedTuple):
-    code: int | str | None
-    out: str
-    err: str
-
-
-class Presage:
-    """The command in this process: starting a new one for each test takes seconds."""
-
-    def __init__(self, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
-        self.monkeypatch, self.capsys = monkeypatch, capsys
-        monkeypatch.setitem(COMMANDS, "task", ("presage.cli.task:task", "Describe a problem in a task file."))
-
-    def __call__(self, *arguments: object) -> Done:
-        self.monkeypatch.setattr("sys.argv", ["presage", *map(str, arguments)])
-        with pytest.raises(SystemExit) as left:
-            main()
-        out, err = self.capsys.readouterr()
-        return Done(left.value.code, out, err)
 
 
 @pytest.fixture

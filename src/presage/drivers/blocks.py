@@ -21,7 +21,7 @@ from presage.drivers.schedule import Dealt, deal, take_trials, trial_axes
 from presage.drivers.weighed import arrivals_in, feedback_of, weigh
 from presage.errors import SettingError, ShapeError
 from presage.forecasters.contract import Forecaster, State, unmoved
-from presage.forecasters.mixture import Pool
+from presage.forecasters.mixture import Pool, experts_of
 from presage.forecasters.weights import EarlyWeights
 from presage.learning.keys import Key, Purpose, key_for, root_key
 from presage.metrics.loss import log_loss
@@ -49,7 +49,7 @@ class Said(NamedTuple):
 
 def can_block(forecaster: Forecaster) -> bool:
     """Whether a forecaster is a network or a mixture of networks, which learn by training alone."""
-    return all(expert.learn is unmoved for expert in _experts(forecaster))
+    return all(expert.learn is unmoved for expert in experts_of(forecaster))
 
 
 def block_experts(
@@ -114,10 +114,6 @@ def _lay_out(forecaster: Forecaster, episodes: Episode) -> LaidOut:
     return LaidOut(Blocks(forecaster, judged, *most), timetable.rehearse[: episodes.rounds : every], dealt)
 
 
-def _experts(forecaster: Forecaster) -> tuple[Forecaster, ...]:
-    return forecaster.made_of.experts if isinstance(forecaster.made_of, Pool) else (forecaster,)
-
-
 def _most(order: Arrivals, every: int) -> int:
     """The most rows that arrive within a block, in any trial."""
     starts = np.minimum(np.arange(0, order.known.shape[-1] + every, every), order.known.shape[-1] - 1)
@@ -162,7 +158,7 @@ def _play_blocks(program: Blocks, due: Array, dealt: Dealt, root: Key) -> Said:
 def _each(forecaster: Forecaster, state: State, x: Instance) -> Array:  # [K, Y]
     """What each expert says of one instance."""
     states = state.experts if isinstance(forecaster.made_of, Pool) else (state,)
-    each = zip(_experts(forecaster), states, strict=True)
+    each = zip(experts_of(forecaster), states, strict=True)
     return jnp.stack([expert.predict(own, x).log_probabilities for expert, own in each])
 
 

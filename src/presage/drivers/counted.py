@@ -18,7 +18,7 @@ from presage.drivers.weighed import arrivals_in, feedback_of, weigh
 from presage.errors import SettingError, ShapeError
 from presage.forecasters.contract import Forecaster
 from presage.forecasters.counts import Chains
-from presage.forecasters.mixture import Pool
+from presage.forecasters.mixture import Pool, experts_of
 from presage.forecasters.weights import EarlyWeights
 from presage.spaces import Array
 from presage.timeline.episode import Episode
@@ -39,7 +39,7 @@ class Counted(NamedTuple):
 
 def can_count(forecaster: Forecaster) -> bool:
     """Whether a forecaster is a table or a mixture of tables."""
-    return all(isinstance(expert.made_of, Chains) for expert in _experts(forecaster))
+    return all(isinstance(expert.made_of, Chains) for expert in experts_of(forecaster))
 
 
 def count_experts(forecaster: Forecaster, episodes: Episode, progress: Progress | None = None) -> Losses:
@@ -54,7 +54,7 @@ def count_experts(forecaster: Forecaster, episodes: Episode, progress: Progress 
         raise SettingError("only tables can be played by counting", forecaster.name, "use play_experts")
     if episodes.trials is None:
         raise ShapeError("trials need a leading axis", episodes.z.shape, "use Episode.stack([episode])")
-    pool, experts = forecaster.made_of, _experts(forecaster)
+    pool, experts = forecaster.made_of, experts_of(forecaster)
     judged = isinstance(pool, Pool) and isinstance(pool.rule, EarlyWeights)
     laid, (x, z, y) = lay_out(experts, pool.judge if judged else None), episodes.encode(forecaster.spaces)
     arriving = arrivals_in(episodes)
@@ -97,7 +97,3 @@ def _count(laid: LaidOut, rows: Array, feedback: Feedback) -> Counted:
     expected = np.empty((trials, judged, shape[0]), np.float32)
     scoring_loop(outcomes)(logs, feedback.y, then, told[:, 0], losses, expected)
     return Counted(feedback, logs, losses, expected, told)
-
-
-def _experts(forecaster: Forecaster) -> tuple[Forecaster, ...]:
-    return forecaster.made_of.experts if isinstance(forecaster.made_of, Pool) else (forecaster,)

@@ -158,6 +158,11 @@ class Pool:
         return -(each * likely).sum(-1)
 
 
+def experts_of(forecaster: Forecaster) -> tuple[Forecaster, ...]:
+    """The experts of a mixture, or the forecaster alone."""
+    return forecaster.made_of.experts if isinstance(forecaster.made_of, Pool) else (forecaster,)
+
+
 def _check_pool(spaces: Spaces, pool: tuple[Forecaster, ...]) -> None:
     if not pool:
         raise SettingError("a mixture needs experts", pool, "give at least one forecaster, or leave experts out")
