@@ -3,10 +3,13 @@
 import os
 from collections.abc import Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor
+from threading import local
 from typing import TypeVar
 
 Item = TypeVar("Item")
 Done = TypeVar("Done")
+
+_here = local()
 
 
 def cores() -> int:
@@ -15,10 +18,19 @@ def cores() -> int:
 
 
 def over_cores(work: Callable[[Item], Done], items: Iterable[Item]) -> list[Done]:
-    """What `work` gives for each item, in order; an interrupt waits only for what is being worked on."""
-    with ThreadPoolExecutor(cores()) as threads:
+    """What `work` gives for each item, in order; an interrupt waits only for what is being worked on.
+
+    Work that is itself spread over the cores keeps to its own.
+    """
+    if getattr(_here, "busy", False):
+        return [work(item) for item in items]
+    with ThreadPoolExecutor(cores(), initializer=_begin) as threads:
         try:
             return list(threads.map(work, items))
         except BaseException:
             threads.shutdown(cancel_futures=True)
             raise
+
+
+def _begin() -> None:
+    _here.busy = True

@@ -65,7 +65,8 @@ def count_experts(forecaster: Forecaster, episodes: Episode, progress: Progress 
             progress(len(trials))
         if not isinstance(pool, Pool):
             return Losses(counted.losses[:, 0], None)
-        return Losses(weigh(pool, counted.feedback, counted.logs, counted.expected, counted.told[:, 1]), counted.losses)
+        parts = counted.feedback, counted.logs, counted.expected, counted.told[:, 1]
+        return Losses(weigh(pool, *parts, losses=counted.losses), counted.losses)
 
     size = max(1, CELLS // (episodes.rounds * len(experts) * forecaster.spaces.outcomes))
     blocks = [np.arange(first, min(first + size, len(z))) for first in range(0, len(z), size)]
@@ -81,19 +82,18 @@ def count_tables(tables: Sequence[Forecaster], episodes: Episode, judge: int | N
 
 
 def _count(laid: LaidOut, rows: Array, feedback: Feedback) -> Counted:
-    levels, outcomes = laid.levels, laid.spaces.outcomes
+    outcomes, experts = laid.spaces.outcomes, len(laid.shape.g)
     trials, rounds = feedback.z.shape
-    judged = rounds if len(levels.judge) else 0
+    judged = rounds if len(laid.shape.judge) else 0
     # What is said of a row when its proxy comes was said already if that is at the end of its own round.
     at_once = bool((feedback.proxy_seen == np.arange(rounds)).all())
-    shape = len(levels.experts), outcomes
-    said = np.empty((trials, rounds, *shape), np.float32)
-    again = np.ones((trials, 0 if at_once else judged, *shape), np.float32)
+    said = np.empty((trials, rounds, experts, outcomes), np.float32)
+    again = np.ones((trials, 0 if at_once else judged, experts, outcomes), np.float32)
     told = np.ones((trials, 2, judged, outcomes), np.float32)
-    counting_loop(laid.spaces.proxies, outcomes)(laid.tables, levels, rows, feedback, said, again, told)
+    counting_loop(laid.spaces.proxies, outcomes)(laid.shape, laid.sizes, rows, feedback, said, again, told)
     logs = np.log(said, out=said)
     then = logs if at_once else np.log(again, out=again)
-    losses = np.empty((trials, shape[0], rounds), np.float32)
-    expected = np.empty((trials, judged, shape[0]), np.float32)
+    losses = np.empty((trials, experts, rounds), np.float32)
+    expected = np.empty((trials, judged, experts), np.float32)
     scoring_loop(outcomes)(logs, feedback.y, then, told[:, 0], losses, expected)
     return Counted(feedback, logs, losses, expected, told)

@@ -1,6 +1,6 @@
 """The two loops of the counting driver, compiled by numba: over plain arrays, for several trials one after another.
 
-They are compiled for each number of proxies, outcomes and experts: loops of known length run three times as fast.
+They are compiled for each number of proxies and outcomes: loops of known length run three times as fast.
 """
 
 from collections.abc import Callable
@@ -20,23 +20,31 @@ PROXIES, OUTCOMES, PAIRS = 0, 1, 2
 """What a table counts for each of its rows: z, y, or both."""
 
 
-class Tables(NamedTuple):
-    """The distinct tables that a pool of experts reads, in one stretch of memory."""
+POSITIVE = np.int64((1 << 48) - 1)
+"""Masked with it, a place is known not to be negative: otherwise every index is checked, and loops stay scalar."""
+
+
+class Shape(NamedTuple):
+    """The distinct tables that a pool of experts reads, and the distinct levels of their chains.
+
+    Each level stands after the coarser one that it shrinks to.
+    """
 
     kinds: Array  # int64 [tables]: PROXIES, OUTCOMES or PAIRS
-    widths: Array  # int64 [tables]: cells a row
-    first: Array  # int64 [tables]: the cell where each begins
-    cells: int  # of all of them
-
-
-class Levels(NamedTuple):
-    """The distinct levels of the experts' chains, each after the coarser one that it shrinks to."""
-
     tables: Array  # int64 [levels]
     parents: Array  # int64 [levels]: -1 for the coarsest of a chain, which shrinks to the uniform distribution
-    strengths: Array  # float64 [levels]: alpha of the coarsest, kappa of the others
-    experts: Array  # int64 [K, 2]: the last level of h and of g; no h (-1) in p(y|x)
+    h: Array  # int64 [K]: each expert's last level of h; -1 for none, in p(y|x)
+    g: Array  # int64 [K]: its last level of g
     judge: Array  # int64: the levels of g of the expert that now-casts, coarse to fine; none without early weights
+
+
+class Sizes(NamedTuple):
+    """Where the tables lie in one stretch of memory, and how strongly levels hold on to coarser ones."""
+
+    first: Array  # int64 [tables]: the cell where each begins
+    widths: Array  # int64 [tables]: cells a row; the first of each context counts the others
+    cells: int  # of all of them
+    strengths: Array  # float64 [levels]: alpha of the coarsest, kappa of the others
 
 
 class Feedback(NamedTuple):
@@ -57,68 +65,83 @@ class Weighing(NamedTuple):
 
     early: bool
     gamma: float
-    share: float
 
 
 @inlined
-def locate(tables: Tables, rows: Array, trial: int, row: int, places: Array) -> None:
+def locate(sizes: Sizes, rows: Array, trial: int, row: int, places: Array) -> None:
     """Writes into `places` the first cell of the row that an instance names in each table."""
     for table in range(len(places)):
-        places[table] = tables.first[table] + rows[table, trial, row] * tables.widths[table]
+        places[table] = sizes.first[table] + rows[table, trial, row] * sizes.widths[table]
 
 
 @inlined
-def add(counts: Array, tables: Tables, places: Array, kind: int, cell: int) -> None:
-    """Adds one to a cell of the located row in every table of one kind."""
-    for table in range(len(places)):
-        if tables.kinds[table] == kind:
-            counts[places[table] + cell] += 1
+def add(counts: Array, kinds: Array, places: Array, kind: int, context: int, symbol: int, symbols: int) -> None:
+    """Counts one symbol in one context of the located row, in every table of one kind."""
+    for table in range(len(kinds)):
+        if kinds[table] == kind:
+            place = (places[table] + context * (symbols + 1)) & POSITIVE
+            counts[place] += 1
+            counts[place + 1 + symbol] += 1
 
 
 @inlined
-def read(counts: Array, levels: Levels, level: int, places: Array, context: int, symbols: int, said: Array) -> None:
+def read(
+    counts: Array, place: int, strength: float, parent: int, level: int, context: int, symbols: int, said: Array
+) -> None:  # fmt: skip
     """Writes into `said[level]` what a level says in one context, shrunk to what its parent has said."""
-    start, at, parent = places[levels.tables[level]] + context * symbols, context * symbols, levels.parents[level]
-    strength = levels.strengths[level]
-    total = 0.0
-    for symbol in range(symbols):
-        total += counts[start + symbol]
+    start, at = (place + context * (symbols + 1)) & POSITIVE, (context * symbols) & POSITIVE
     if parent < 0:
-        weight = 1.0 / (total + strength * symbols)
+        weight = 1.0 / (counts[start] + strength * symbols)
         for symbol in range(symbols):
-            said[level, at + symbol] = (counts[start + symbol] + strength) * weight
+            said[level, at + symbol] = (counts[start + 1 + symbol] + strength) * weight
     else:
-        weight = 1.0 / (total + strength)
+        weight, coarse = 1.0 / (counts[start] + strength), parent & POSITIVE
         for symbol in range(symbols):
-            said[level, at + symbol] = (counts[start + symbol] + strength * said[parent, at + symbol]) * weight
+            said[level, at + symbol] = (counts[start + 1 + symbol] + strength * said[coarse, at + symbol]) * weight
 
 
 @inlined
 def say(
-    counts: Array, tables: Tables, levels: Levels, places: Array, symbols: tuple[int, int], by_level: Array,
+    counts: Array, shape: Shape, strengths: Array, places: Array, symbols: tuple[int, int], by_level: Array,
     mixed: Array, said: Array, trial: int, row: int,
 ) -> None:  # fmt: skip
     """Writes into `said[trial, row]` [K, Y] what each expert says of the located instance; `mixed` [Y] is scratch."""
     proxies, outcomes = symbols
-    for level in range(len(levels.parents)):
-        kind = tables.kinds[levels.tables[level]]
+    for level in range(len(shape.parents)):
+        kind, place = shape.kinds[shape.tables[level]], places[shape.tables[level]]
+        strength, parent = strengths[level], shape.parents[level]
         if kind == PROXIES:
-            read(counts, levels, level, places, 0, proxies, by_level)
+            read(counts, place, strength, parent, level, 0, proxies, by_level)
         elif kind == OUTCOMES:
-            read(counts, levels, level, places, 0, outcomes, by_level)
+            read(counts, place, strength, parent, level, 0, outcomes, by_level)
         else:
             for proxy in range(proxies):
-                read(counts, levels, level, places, proxy, outcomes, by_level)
-    for expert in range(len(levels.experts)):
-        h, g = levels.experts[expert, 0], levels.experts[expert, 1]
+                read(counts, place, strength, parent, level, proxy, outcomes, by_level)
+    for expert in range(len(shape.g)):
+        h, g = shape.h[expert], shape.g[expert] & POSITIVE
+        first = by_level[h & POSITIVE, 0] if h >= 0 else 1.0
         for symbol in range(outcomes):
-            mixed[symbol] = by_level[g, symbol] * (by_level[h, 0] if h >= 0 else 1.0)
+            mixed[symbol] = by_level[g, symbol] * first
         if h >= 0:
             for proxy in range(1, proxies):
                 for symbol in range(outcomes):
-                    mixed[symbol] += by_level[h, proxy] * by_level[g, proxy * outcomes + symbol]
+                    mixed[symbol] += by_level[h & POSITIVE, proxy] * by_level[g, proxy * outcomes + symbol]
         for symbol in range(outcomes):
             said[trial, row, expert, symbol] = mixed[symbol]
+
+
+@inlined
+def tell(
+    counts: Array, shape: Shape, strengths: Array, places: Array, z: int, outcomes: int, by_level: Array, told: Array
+) -> None:  # fmt: skip
+    """Writes into `told` [Y] the judge's now-cast for the located instance; nothing if there is no judge."""
+    if len(shape.judge):
+        for level in shape.judge:
+            place = places[shape.tables[level]]
+            read(counts, place, strengths[level], shape.parents[level], level, z, outcomes, by_level)
+        last = shape.judge[-1] & POSITIVE
+        for symbol in range(outcomes):
+            told[symbol] = by_level[last, z * outcomes + symbol]
 
 
 @lru_cache(maxsize=64)
@@ -126,7 +149,7 @@ def counting_loop(proxies: int, outcomes: int) -> Function:
     """The loop over events that counts, for so many symbols."""
 
     def count_rounds(
-        tables: Tables, levels: Levels, rows: Array, feedback: Feedback, said: Array, again: Array, told: Array
+        shape: Shape, sizes: Sizes, rows: Array, feedback: Feedback, said: Array, again: Array, told: Array
     ) -> None:
         """Writes what each expert says in each round, and what is said of each row as its feedback comes.
 
@@ -134,10 +157,10 @@ def counting_loop(proxies: int, outcomes: int) -> Function:
         `again` [B, T, K, Y] with what the experts say of a row just before its proxy is learnt; and if there is a
         judge, `told` [B, 2, T, Y] with its now-casts of a row's outcome as the proxy comes and as the outcome does.
         """
-        counts = np.empty(tables.cells)
-        places = np.empty(len(tables.kinds), np.int64)
-        by_level = np.empty((len(levels.parents), proxies * max(proxies, outcomes)))
-        mixed, symbols = np.empty(outcomes), (proxies, outcomes)
+        counts = np.empty(sizes.cells)
+        places = np.empty(len(shape.kinds), np.int64)
+        by_level = np.empty((len(shape.parents), proxies * max(proxies, outcomes)))
+        mixed, cast, symbols = np.empty(outcomes), np.empty(outcomes), (proxies, outcomes)
         for trial in range(said.shape[0]):
             own = trial if len(feedback.proxies) > 1 else 0
             counts[:] = 0
@@ -146,35 +169,33 @@ def counting_loop(proxies: int, outcomes: int) -> Function:
                 for position in range(feedback.proxies_known[own, before], feedback.proxies_known[own, now]):
                     row = feedback.proxies[own, position]
                     z, y = feedback.z[trial, row], feedback.y[trial, row]
-                    locate(tables, rows, trial, row, places)
+                    locate(sizes, rows, trial, row, places)
                     if again.shape[1]:
-                        say(counts, tables, levels, places, symbols, by_level, mixed, again, trial, row)
-                    add(counts, tables, places, PROXIES, z)
+                        say(counts, shape, sizes.strengths, places, symbols, by_level, mixed, again, trial, row)
+                    add(counts, shape.kinds, places, PROXIES, 0, z, proxies)
                     if feedback.outcome_seen[own, row] < feedback.proxy_seen[own, row]:
-                        add(counts, tables, places, PAIRS, z * outcomes + y)
+                        add(counts, shape.kinds, places, PAIRS, z, y, outcomes)
                         continue
-                    for level in levels.judge:
-                        read(counts, levels, level, places, z, outcomes, by_level)
-                    if len(levels.judge):
+                    tell(counts, shape, sizes.strengths, places, z, outcomes, by_level, cast)
+                    if told.shape[2]:
                         for symbol in range(outcomes):
-                            told[trial, 0, row, symbol] = by_level[levels.judge[-1], z * outcomes + symbol]
+                            told[trial, 0, row, symbol] = cast[symbol]
                 for position in range(feedback.outcomes_known[own, before], feedback.outcomes_known[own, now]):
                     row = feedback.outcomes[own, position]
                     z, y = feedback.z[trial, row], feedback.y[trial, row]
-                    locate(tables, rows, trial, row, places)
-                    add(counts, tables, places, OUTCOMES, y)
+                    locate(sizes, rows, trial, row, places)
+                    add(counts, shape.kinds, places, OUTCOMES, 0, y, outcomes)
                     if feedback.outcome_seen[own, row] < feedback.proxy_seen[own, row]:
                         continue
-                    for level in levels.judge:
-                        read(counts, levels, level, places, z, outcomes, by_level)
-                    if len(levels.judge):
+                    tell(counts, shape, sizes.strengths, places, z, outcomes, by_level, cast)
+                    if told.shape[2]:
                         for symbol in range(outcomes):
-                            told[trial, 1, row, symbol] = by_level[levels.judge[-1], z * outcomes + symbol]
-                    add(counts, tables, places, PAIRS, z * outcomes + y)
+                            told[trial, 1, row, symbol] = cast[symbol]
+                    add(counts, shape.kinds, places, PAIRS, z, y, outcomes)
                 if now == said.shape[1]:
                     break
-                locate(tables, rows, trial, now, places)
-                say(counts, tables, levels, places, symbols, by_level, mixed, said, trial, now)
+                locate(sizes, rows, trial, now, places)
+                say(counts, shape, sizes.strengths, places, symbols, by_level, mixed, said, trial, now)
 
     return compiled(count_rounds)
 
@@ -209,16 +230,15 @@ def weighing_loop(outcomes: int) -> Function:
     """The loop over events that weighs, for so many outcomes."""
 
     def weigh_rounds(
-        weighing: Weighing, feedback: Feedback, logs: Array, expected: Array, told: Array, own_loss: Array, mixed: Array
+        weighing: Weighing, feedback: Feedback, logs: Array, expected: Array, told: Array, leads: Array
     ) -> None:
-        """Writes the loss of the mixture in each round into `own_loss` [B, T], from what its experts said.
+        """Writes into `leads` [B, K, T] the log-weight of each expert in each round, beside the heaviest one.
 
         `logs` [B, T, K, Y] are what the experts said, `expected` [B, T, K] the losses the judge expected of them when
-        the proxy came, `told` [B, T, Y] its now-cast when the outcome came: see `presage.forecasters.weights`. If
-        `mixed` [B, T, Y] has rounds, all the probabilities of the mixture are added to it.
+        the proxy came, `told` [B, T, Y] its now-cast when the outcome came: see `presage.forecasters.weights`.
         """
         trials, rounds, experts = logs.shape[0], logs.shape[1], logs.shape[2]
-        gamma, share, evenly = weighing.gamma, weighing.share, 1.0 / experts
+        gamma, evenly = weighing.gamma, 1.0 / experts
         total, lean, fresh = np.empty(experts), np.empty(experts), np.empty(experts)
         for trial in range(trials):
             own = trial if len(feedback.proxies) > 1 else 0
@@ -261,20 +281,7 @@ def weighing_loop(outcomes: int) -> Function:
                 for expert in range(experts):
                     fresh[expert] = total[expert] + debiased * lean[expert]
                     least = min(least, fresh[expert])
-                whole = 0.0
                 for expert in range(experts):
-                    fresh[expert] = np.exp(least - fresh[expert])
-                    whole += fresh[expert]
-                for expert in range(experts):
-                    fresh[expert] = (1 - share * experts) * fresh[expert] / whole + share
-                y = feedback.y[trial, now]
-                likely = np.nan if y < 0 else 0.0
-                for expert in range(experts):
-                    if y >= 0:
-                        likely += fresh[expert] * np.exp(logs[trial, now, expert, y])
-                    if mixed.shape[1]:
-                        for symbol in range(outcomes):
-                            mixed[trial, now, symbol] += fresh[expert] * np.exp(logs[trial, now, expert, symbol])
-                own_loss[trial, now] = -np.log(likely)
+                    leads[trial, expert, now] = least - fresh[expert]
 
     return compiled(weigh_rounds)

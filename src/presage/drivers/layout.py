@@ -5,7 +5,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from presage.drivers.kernels import OUTCOMES, PAIRS, PROXIES, Levels, Tables
+from presage.drivers.kernels import OUTCOMES, PAIRS, PROXIES, Shape, Sizes
 from presage.forecasters.contract import Forecaster
 from presage.forecasters.counts import Chain
 from presage.forecasters.keys import TableKey
@@ -17,8 +17,8 @@ class LaidOut(NamedTuple):
 
     spaces: Spaces
     keys: tuple[TableKey, ...]  # of each distinct table
-    tables: Tables
-    levels: Levels
+    shape: Shape
+    sizes: Sizes
 
     def rows(self, symbols: Array) -> Array:  # int32 [tables, ...]
         """The row that instances [..., S] name in each table."""
@@ -43,15 +43,16 @@ def lay_out(experts: Sequence[Forecaster], judge: int | None) -> LaidOut:
 
     chains = [expert.made_of for expert in experts]
     paths = [(path(h, PROXIES), path(g, PAIRS if h else OUTCOMES)) for h, g in chains]
-    widths = {PROXIES: spaces.proxies, OUTCOMES: spaces.outcomes, PAIRS: spaces.proxies * spaces.outcomes}
-    ends = np.cumsum([key.rows * widths[kind] for key, kind in tables])
-    kinds = np.array([kind for _, kind in tables])
-    width = np.array([widths[kind] for kind in kinds.tolist()])
+    contexts = {PROXIES: 1, OUTCOMES: 1, PAIRS: spaces.proxies}
+    symbols = {PROXIES: spaces.proxies, OUTCOMES: spaces.outcomes, PAIRS: spaces.outcomes}
+    widths = np.array([contexts[kind] * (symbols[kind] + 1) for _, kind in tables])
+    ends = np.cumsum([key.rows * width for (key, _), width in zip(tables, widths.tolist(), strict=True)])
     of_table, parents, strengths = (np.array(part) for part in zip(*levels, strict=True))
+    h, g = (np.array([chain[side][-1] for chain in paths]) for side in (0, 1))
     told_by = np.array([] if judge is None else paths[judge][1][1:], np.int64)
     return LaidOut(
         spaces,
         tuple(key for key, _ in tables),
-        Tables(kinds, width, np.r_[0, ends[:-1]], int(ends[-1])),
-        Levels(of_table, parents, strengths, np.array([(h[-1], g[-1]) for h, g in paths]), told_by),
+        Shape(np.array([kind for _, kind in tables]), of_table, parents, h, g, told_by),
+        Sizes(np.r_[0, ends[:-1]], widths, int(ends[-1]), strengths),
     )

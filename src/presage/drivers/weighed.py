@@ -24,19 +24,48 @@ def feedback_of(trials: Array, z: Array, y: Array, arriving: list[Array]) -> Fee
     return Feedback(z[trials], y[trials], *(part if len(part) == 1 else part[trials] for part in arriving))
 
 
+def weights_of(pool: Pool, feedback: Feedback, logs: Array, expected: Array, told: Array) -> Array:  # [B, K, T]
+    """The weights of the experts of a mixture in every round, who said `logs` [B, T, K, Y].
+
+    Early weights need what the judge knew of each row: the losses it expected of the experts when the proxy came
+    [B, T, K], and the outcomes it told when the outcome came [B, T, Y].
+    """
+    trials, rounds, experts, outcomes = logs.shape
+    gamma = pool.rule.gamma if isinstance(pool.rule, EarlyWeights) else 1.0
+    weighing = Weighing(isinstance(pool.rule, EarlyWeights), gamma)
+    weights = np.empty((trials, experts, rounds), np.float32)
+    weighing_loop(outcomes)(weighing, feedback, logs, expected, told, weights)
+    np.exp(weights, out=weights)
+    weights *= (1 - pool.share * experts) / weights.sum(axis=1, keepdims=True)
+    weights += pool.share
+    return weights
+
+
 def weigh(
-    pool: Pool, feedback: Feedback, logs: Array, expected: Array, told: Array, *, mixed: Array | None = None
+    pool: Pool,
+    feedback: Feedback,
+    logs: Array,
+    expected: Array,
+    told: Array,
+    *,
+    losses: Array | None = None,
+    mixed: Array | None = None,
 ) -> Array:  # [B, T]
     """The losses of a mixture whose experts said `logs` [B, T, K, Y], the logarithms of their probabilities.
 
-    Early weights need what the judge knew of each row: the losses it expected of the experts when the proxy came
-    [B, T, K], and the outcomes it told when the outcome came [B, T, Y]. The mixture's own probabilities are added to
-    `mixed` [B, T, Y], which holds zeros, if it is given.
+    The losses of the experts [B, K, T] are read off what they said unless given. The mixture's own probabilities are
+    added to `mixed` [B, T, Y], which holds zeros, if it is given.
     """
-    gamma = pool.rule.gamma if isinstance(pool.rule, EarlyWeights) else 1.0
-    weighing = Weighing(isinstance(pool.rule, EarlyWeights), gamma, pool.share)
-    own = np.empty(feedback.z.shape)
-    if mixed is None:
-        mixed = np.empty((len(logs), 0, logs.shape[-1]), np.float32)
-    weighing_loop(logs.shape[-1])(weighing, feedback, logs, expected, told, own, mixed)
-    return own
+    weights = weights_of(pool, feedback, logs, expected, told)
+    if mixed is not None:
+        for expert in range(logs.shape[2]):
+            mixed += weights[:, expert, :, None] * np.exp(logs[:, :, expert])
+    if losses is None:
+        losses = np.where(feedback.y[:, None] < 0, np.nan, -_at(logs, feedback.y))
+    return -np.log((weights * np.exp(-losses)).sum(axis=1))
+
+
+def _at(logs: Array, y: Array) -> Array:  # [B, K, T]
+    """What was said of the outcomes that came; of others anything."""
+    said = np.take_along_axis(logs, np.maximum(y, 0)[:, :, None, None], axis=-1)[..., 0]
+    return said.swapaxes(1, 2)

@@ -1,12 +1,15 @@
 """Means over trials with 95 % intervals; comparisons pair the trials."""
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
-from scipy.special import stdtrit
 
 from presage.errors import ShapeError
+from presage.later import Later
 from presage.spaces import Array
+
+special: Any = Later("scipy.special")
+"""A quarter of a second to import."""
 
 
 class Interval(NamedTuple):
@@ -37,7 +40,7 @@ def mean_intervals(values: Array) -> tuple[Array, Array, Array]:
     values = np.asarray(values, np.float64)
     if len(values) < 2:
         raise ShapeError("an interval needs at least two trials", values.shape, "run more trials")
-    half = stdtrit(len(values) - 1, 0.975) * values.std(axis=0, ddof=1) / np.sqrt(len(values))
+    half = special.stdtrit(len(values) - 1, 0.975) * values.std(axis=0, ddof=1) / np.sqrt(len(values))
     mean = values.mean(axis=0)
     return mean, mean - half, mean + half
 

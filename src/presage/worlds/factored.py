@@ -67,7 +67,7 @@ class FactoredWorld:
         """The spaces of this world."""
         return Spaces(self.instances, self.proxies, self.outcomes)
 
-    def deal(self, trials: int, rounds: int, delays: Delays, mix: float | Array, seed: int) -> Trials:
+    def deal(self, trials: int, rounds: int, delays: Delays, mix: float, seed: int) -> Trials:
         """`trials` episodes with the paper's schedule (see `interleaved`); the same seed deals the same ones.
 
         >>> FactoredWorld().deal(2, 50, Delays(0, 10), mix=0.5, seed=0).true_loss.shape

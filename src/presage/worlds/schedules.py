@@ -6,9 +6,7 @@ from presage.settings import share, whole
 from presage.spaces import Array
 
 
-def interleaved(
-    shape: tuple[int, int], delay: int, instances: int, mix: float | Array, draw: np.random.Generator
-) -> Array:
+def interleaved(shape: tuple[int, int], delay: int, instances: int, mix: float, draw: np.random.Generator) -> Array:
     """The paper's schedule, from adversarial (mix 0) to uniform (mix 1), as instances [trials, rounds].
 
     The adversarial one asks about a new instance every `delay` rounds, just before the first outcome of the old
@@ -19,9 +17,7 @@ def interleaved(
     """
     rounds = whole("rounds", shape[1])
     whole("instances", instances)
-    mixes = np.broadcast_to(np.asarray(mix, np.float32), shape[:1])
-    for each in (mixes.min(), mixes.max()):
-        share("mix", float(each))
+    share("mix", mix)
     adversarial = np.minimum(np.arange(rounds) // max(whole("delay", delay, 0), 1), instances - 1)
     uniform = draw.integers(0, instances, shape, np.int32)
-    return np.where(draw.random(shape, np.float32) < mixes[:, None], uniform, adversarial.astype(np.int32))
+    return np.where(draw.random(shape, np.float32) < mix, uniform, adversarial.astype(np.int32))

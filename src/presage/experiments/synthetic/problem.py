@@ -5,6 +5,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from presage.drivers.cores import over_cores
 from presage.drivers.counted import count_experts, count_tables
 from presage.experiments.synthetic.settings import SyntheticSettings
 from presage.forecasters.direct_table import direct_table
@@ -49,12 +50,18 @@ class Parts(NamedTuple):
 
 
 def regret_by_mix(settings: SyntheticSettings, progress: Progress) -> tuple[Array, dict[str, Array]]:
-    """Figure 2: the regret of each forecaster at each mix, [M, trials].
+    """Figure 2: the regret of each forecaster at each mix, [M, trials]."""
+    mixes = np.linspace(0, 1, settings.mixes)
+    played = over_cores(lambda mix: _regrets_at(settings, float(mix), progress), mixes)
+    return mixes, {name: np.stack([regrets[name] for regrets in played]) for name in played[0]}
+
+
+def _regrets_at(settings: SyntheticSettings, mix: float, progress: Progress) -> dict[str, Array]:
+    """The regret of each forecaster at one mix, [trials].
 
     The mixture's own experts are the direct, factored and residual tables, so one run gives all four.
     """
-    mixes = np.linspace(0, 1, settings.mixes)
-    dealt = _deal(settings, np.repeat(mixes, settings.trials))
+    dealt = _deal(settings, mix)
     truth = dealt.true_loss
     regrets: dict[str, Array] = {}
     for useful in settings.useful:
@@ -66,7 +73,7 @@ def regret_by_mix(settings: SyntheticSettings, progress: Progress) -> tuple[Arra
         names = ("direct", f"factored-{percent}", f"residual-{percent}")
         regrets |= {name: regret(losses.experts[:, k], truth) for k, name in enumerate(names)}
         regrets[f"mixture-{percent}"] = regret(losses.own, truth)
-    return mixes, {name: each.reshape(settings.mixes, settings.trials) for name, each in regrets.items()}
+    return regrets
 
 
 def regret_by_size(settings: SyntheticSettings, progress: Progress) -> list[Point]:
@@ -162,10 +169,10 @@ def _world(settings: SyntheticSettings) -> FactoredWorld:
     return FactoredWorld(settings.instances, settings.proxies, settings.outcomes, settings.noise)
 
 
-def _deal(settings: SyntheticSettings, mix: float | Array) -> Trials:
-    """The trials of one mix, or of several one after the other."""
-    delays, trials = Delays(settings.proxy_delay, settings.delay), np.size(mix) if np.ndim(mix) else settings.trials
-    return _world(settings).deal(trials, settings.rounds, delays, mix, _seed(settings, 0))
+def _deal(settings: SyntheticSettings, mix: float) -> Trials:
+    """The trials of one mix; other mixes draw their own."""
+    delays, seed = Delays(settings.proxy_delay, settings.delay), _seed(settings, 0, round(1000 * mix))
+    return _world(settings).deal(settings.trials, settings.rounds, delays, mix, seed)
 
 
 def _seed(settings: SyntheticSettings, *numbers: int) -> int:
