@@ -27,7 +27,7 @@ check: $(READY)  ## style, types, import contracts, spelling, dependencies, and 
 	$(BIN)/python -m pytest -n 2 -m "not slow and not long"
 
 bench: $(READY)  ## the benchmarks: ratios, each measured side by side in one run
-	$(BIN)/python -m pip install --quiet "torch==2.13.0"
+	$(BIN)/python -m pip install --quiet -c constraints.txt "torch==2.13.0" "river==0.26.1"
 	$(BIN)/python -m benchmarks
 
 docs: $(READY)  ## the documentation, into site/

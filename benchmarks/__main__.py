@@ -13,7 +13,7 @@ from typing import Any
 import jax
 import numpy as np
 
-from benchmarks import device, experiment, instances, learner, predict, steps
+from benchmarks import device, experiment, instances, learner, predict, river, steps
 from benchmarks.blocks import Tell
 from benchmarks.figures import HEADER, Figure
 
@@ -23,6 +23,7 @@ BENCHMARKS: dict[str, Callable[[Tell], Iterator[Figure]]] = {
     "predict": predict.figures,
     "learner": learner.figures,
     "instances": instances.figures,
+    "river": river.figures,
     "device": device.figures,
 }
 

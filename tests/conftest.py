@@ -18,8 +18,19 @@ EXPECTED_SKIPS = (
     "Ibis",
     "pyspark",
     "ibis",
+    "power cuts",
+    "a small disk",
+    "strace may not trace here",
 )
-"""What a test may be skipped for: data beside the checkout, and libraries that nobody needs who does not use them."""
+"""What a test may be skipped for: data beside the checkout, libraries that nobody needs who does not use them, and
+faults that only root can cause."""
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    """What tests counted is printed: n is part of a claim that nothing happened in n trials."""
+    for report in terminalreporter.stats.get("passed", []):
+        for name, value in report.user_properties:
+            terminalreporter.write_line(f"{name}: {value}")
 
 
 def pytest_sessionfinish(session: pytest.Session) -> None:

@@ -14,10 +14,24 @@
     │   └── RepeatedFeedbackError this feedback was given before
     ├── OutputError               a folder that cannot be written, or a full disk
     ├── StateFileError            a saved state that is damaged or belongs to another forecaster
+    ├── StoreError                the durable log of a service
+    │   ├── StoreFailedError      it can no longer be trusted to keep what it is given: the process must end
+    │   │   └── LogDamagedError   something that was kept is missing or altered
+    │   ├── StoreFullError        the disk is full; nothing was written
+    │   ├── StoreInUseError       another process has the folder
+    │   └── OtherTaskError        the folder holds the log of another task
+    ├── BusyError                 too much is waiting to be done; nothing was taken
+    ├── ServiceError              what a service answered to its client
+    │   ├── RefusedError          a request that was refused: nothing changed
+    │   │   └── ConflictError     something else is in the log under the same id
+    │   └── UnansweredError       no answer, or a failure: nobody knows whether it was done
     └── CheckError                a forecaster that breaks the contract
 
 A message always has three parts: what is wrong, the value found, what to do.
 """
+
+LONGEST = 300
+"""Characters of the value found that a message shows: a damaged file may be one value of gigabytes."""
 
 
 class PresageError(Exception):
@@ -27,7 +41,7 @@ class PresageError(Exception):
         self.wrong = wrong
         self.found = found
         self.remedy = remedy
-        super().__init__(f"{wrong}: found {found!r}; {remedy}")
+        super().__init__(f"{wrong}: found {_short(repr(found))}; {remedy}")
 
     def __reduce__(self) -> tuple[type, tuple[str, object, str]]:
         # The default rebuilds an exception from its message alone; worker processes send errors back whole.
@@ -86,5 +100,53 @@ class StateFileError(PresageError):
     """A saved state that is damaged or belongs to another forecaster."""
 
 
+class StoreError(PresageError):
+    """The durable log of a service."""
+
+
+class StoreFailedError(StoreError):
+    """A store that can no longer be trusted to keep what it is given: the process must end."""
+
+
+class LogDamagedError(StoreFailedError):
+    """Something that was kept is missing or altered."""
+
+
+class StoreFullError(StoreError):
+    """A full disk; nothing was written."""
+
+
+class StoreInUseError(StoreError):
+    """A folder that another process has."""
+
+
+class OtherTaskError(StoreError):
+    """A folder that holds the log of another task."""
+
+
+class BusyError(PresageError):
+    """Too much is waiting to be done; nothing was taken."""
+
+
+class ServiceError(PresageError):
+    """What a service answered to its client."""
+
+
+class RefusedError(ServiceError):
+    """A request that was refused: nothing changed."""
+
+
+class ConflictError(RefusedError):
+    """Something else is in the log under the same id."""
+
+
+class UnansweredError(ServiceError):
+    """No answer, or a failure: nobody knows whether it was done. Sending the same again is safe."""
+
+
 class CheckError(PresageError):
     """A forecaster that breaks the contract."""
+
+
+def _short(text: str) -> str:
+    return text if len(text) <= LONGEST else f"{text[: LONGEST - 20]}... ({len(text):,} characters)"

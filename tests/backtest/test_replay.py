@@ -5,12 +5,12 @@ import pytest
 
 from presage import Episode, Forecaster, Spaces, direct_table, mixture
 from presage.backtest import leaks
-from presage.backtest.forecasters import chosen_forecasters, default_mixture, named_forecasters
 from presage.backtest.leaks import check_leaks
 from presage.backtest.replay import Said, replay
 from presage.backtest.rows import new_rows
 from presage.errors import SettingError
 from presage.forecasters.marginal_table import marginal_table
+from presage.forecasters.named import chosen_forecasters, default_mixture, named_forecasters
 from presage.spaces import Array
 from tests.problems import MIXED, PLAIN, episode, play_live
 
@@ -69,12 +69,14 @@ def test_new_rows_are_those_with_a_proxy_and_no_outcome_yet() -> None:
         assert found[t] == (proxy and not outcome), t
 
 
-def test_nothing_leaks_and_a_planted_leak_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(leaks, "ENOUGH", 40)
+@pytest.mark.parametrize("most", [1000, 70])
+def test_nothing_leaks_and_a_planted_leak_is_found(most: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(leaks, "ENOUGH", 20)
+    monkeypatch.setattr(leaks, "MOST", most)
     dealt = episode("varying", PLAIN)
     forecasters = {"mixture": mixture(PLAIN), "direct-table": direct_table(PLAIN)}
     honest = check_leaks(forecasters, PLAIN, dealt, 0)
-    assert honest.tampered > 40
+    assert honest.tampered > 20
     assert honest.moved == 0
 
     def foreseeing(given: dict[str, Forecaster], dealt: Episode, seed: int, tell: object) -> Said:
@@ -83,6 +85,21 @@ def test_nothing_leaks_and_a_planted_leak_is_found(monkeypatch: pytest.MonkeyPat
 
     monkeypatch.setattr(leaks, "replay", foreseeing)
     assert check_leaks(forecasters, PLAIN, dealt, 0).moved > 0
+
+
+@pytest.mark.parametrize("step", [2, 3, 7])
+def test_a_thinned_log_is_as_late_as_it_was(step: int) -> None:
+    dealt = episode("varying", PLAIN)
+    thin = leaks.thinned(dealt, step)
+    left = np.arange(0, dealt.rounds, step)
+    assert thin.rounds == len(left)
+    assert np.array_equal(thin.y, dealt.y[left])
+    for ours, seen in ((thin.proxy_seen, dealt.proxy_seen), (thin.outcome_seen, dealt.outcome_seen)):
+        for row, at in zip(ours.tolist(), seen[left].tolist(), strict=True):
+            if at < 0 or at >= dealt.rounds:
+                assert row == (at if at < 0 else thin.rounds)
+            else:
+                assert row == np.flatnonzero(left <= at)[-1]
 
 
 def test_forecasters_go_by_their_names() -> None:

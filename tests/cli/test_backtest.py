@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
+from presage.charts import pages
 from presage.cli.entry import cli
 
 NAMES = ["marginal", "direct-table", "factored-table", "residual-table", "mixture"]
@@ -25,30 +26,68 @@ def shop(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return log
 
 
+@pytest.fixture
+def short(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Pages without the library that draws: it takes seconds to put together."""
+    monkeypatch.setattr(pages, "_bundle", lambda: "")
+
+
+@pytest.mark.usefixtures("short")
 def test_a_simulated_log_is_scored_and_nothing_leaks(shop: Path, tmp_path: Path) -> None:
-    code, out = run(
-        "backtest",
-        shop,
-        "--task",
-        shop.with_suffix(".toml"),
-        "--forecasters",
-        ",".join(NAMES),
-        "--json",
-        "--out",
-        tmp_path,
-    )
+    task, names = shop.with_suffix(".toml"), ",".join(NAMES)
+    code, out = run("backtest", shop, "--task", task, "--forecasters", names, "--json", "--out", tmp_path)
     assert code == 0, out
     result = json.loads(out.splitlines()[0])
-    assert {"rows", "instances", "seconds", "forecasters", "best", "default", "leak_check"} == set(result)
+    contract = {"rows", "instances", "seconds", "forecasters", "best", "default", "leak_check"}
+    assert contract | {"verdict", "proxy_gain", "over_time"} == set(result)
     assert set(result["seconds"]) == {"read", "compile", "run"}
     assert list(result["forecasters"]) == NAMES
     assert {"log_loss", "low", "high", "new_instances"} <= set(result["forecasters"]["mixture"])
+    assert result["forecasters"]["mixture"]["delay_cost"] is None
     assert result["rows"] == 3000
     assert result["default"] == "mixture"
     assert result["leak_check"]["tampered"] > 0
     assert result["leak_check"]["moved"] == 0
     assert result["forecasters"]["mixture"]["log_loss"] < result["forecasters"]["marginal"]["log_loss"]
-    assert json.loads((tmp_path / "backtest.json").read_text()) == result
+    kept = json.loads((tmp_path / "backtest.json").read_text())
+    assert {name: kept[name] for name in result} == result
+    assert set(kept) - set(result) == {"settings", "seed", "version", "left_out", "proxies"}
+    assert kept["settings"]["forecasters"] == NAMES
+    assert kept["proxies"][0]["verdict"] in (tmp_path / "report.html").read_text()
+
+
+def test_twins_tell_what_waiting_costs(shop: Path) -> None:
+    words = ("--task", shop.with_suffix(".toml"), "--forecasters", "direct-table-shrunk", "--twins", "--json")
+    found = json.loads(run("backtest", shop, *words)[1].splitlines()[0])["forecasters"]
+    assert found["direct-table-shrunk"]["delay_cost"]["mean"] > 0
+    assert set(found["marginal"]["delay_cost"]) == {"mean", "low", "high"}
+
+
+@pytest.mark.usefixtures("short")
+def test_a_report_is_written_whole_or_not_at_all(shop: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    words = ("backtest", shop, "--task", shop.with_suffix(".toml"), "--forecasters", "mixture", "--out")
+    (tmp_path / "file").write_text("in the way")
+    assert run(*words, tmp_path / "file" / "out")[0] == 2
+
+    def full(descriptor: int) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr("os.fsync", full)
+    code, said = run(*words, tmp_path / "out")
+    assert code == 2
+    assert "could not be written" in said
+    assert list((tmp_path / "out").iterdir()) == []
+
+
+@pytest.mark.usefixtures("short")
+def test_a_log_on_which_proxies_cannot_be_judged_still_gets_its_report(shop: Path, tmp_path: Path) -> None:
+    lines = shop.read_text().splitlines()
+    log = tmp_path / "few.csv"
+    log.write_text("\n".join([lines[0], *lines[1::80]]))
+    words = ("--task", shop.with_suffix(".toml"), "--forecasters", "mixture,direct-table", "--out", tmp_path / "out")
+    code, said = run("backtest", log, *words)
+    assert code == 0, said
+    assert "hardly ever known together" in (tmp_path / "out" / "report.html").read_text()
 
 
 def test_proxies_are_judged_with_a_verdict(shop: Path, tmp_path: Path) -> None:

@@ -4,11 +4,11 @@ import numpy as np
 import pytest
 
 from presage import Episode, direct_network, factored_network, mixture, play_trials, residual_network, residual_table
-from presage.drivers.blocks import block_experts, can_block
-from presage.drivers.compiled import play_experts
+from presage.drivers.blocks import block_episode, block_experts, can_block
+from presage.drivers.compiled import play_experts, run
 from presage.errors import SettingError, ShapeError
 from presage.forecasters.contract import Forecaster
-from tests.problems import FORECASTERS, PLAIN, QUICK, episode
+from tests.problems import FORECASTERS, MIXED, NETWORKS, PLAIN, QUICK, episode
 
 MAKERS = (direct_network, factored_network, residual_network)
 
@@ -42,9 +42,20 @@ def test_a_network_by_blocks_is_the_network_by_rounds() -> None:
     assert np.abs(block_experts(forecaster, dealt, 3).own - play_trials(forecaster, dealt, 3)).max() < 1e-5
 
 
+@pytest.mark.long
+def test_a_network_over_one_episode_by_blocks_says_what_it_says_by_rounds() -> None:
+    for name in NETWORKS:
+        forecaster, dealt = FORECASTERS[name](MIXED), episode("bursts", MIXED, rounds=203)
+        assert np.abs(block_episode(forecaster, dealt, 3) - run(forecaster, dealt, 3).log_probabilities).max() < 1e-5
+
+
 def test_what_learns_between_trainings_is_refused() -> None:
     assert not can_block(mixture(PLAIN, [*networks().made_of.experts, residual_table(PLAIN)]))
     with pytest.raises(SettingError, match="only networks"):
         block_experts(residual_table(PLAIN), trials("fixed"), 0)
     with pytest.raises(ShapeError, match="leading axis"):
         block_experts(networks(), episode("fixed"), 0)
+    with pytest.raises(SettingError, match="only a network"):
+        block_episode(networks(), episode("fixed"), 0)
+    with pytest.raises(ShapeError, match="one episode"):
+        block_episode(direct_network(PLAIN), trials("fixed"), 0)

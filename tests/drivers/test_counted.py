@@ -63,7 +63,7 @@ def test_the_loops_say_the_same_uncompiled(kind: str, monkeypatch: pytest.Monkey
         (counted, "scoring_loop"),
         (weighed, "weighing_loop"),
     ):
-        loop = getattr(kernels, name)
+        loop = getattr(module, name)
         monkeypatch.setattr(module, name, lambda *sizes, loop=loop: loop(*sizes).py_func)
     assert gap(count_experts(mixture(PLAIN), dealt), quick) < 1e-6
 

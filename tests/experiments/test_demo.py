@@ -1,13 +1,16 @@
 """The demo in small: what it measures, what it says, and the page it makes."""
 
 import re
+from pathlib import Path
 
 import numpy as np
 import pytest
 
+from presage.charts import pages
 from presage.experiments.demo.page import demo_page, score_rows
 from presage.experiments.demo.problem import NAMES, ShopRun, first_day_ahead, run_shop, verdict
 from presage.worlds.shop import ShopSettings
+from tests.charts.browser import needs_browser, open_page
 
 SHOP = ShopSettings(days=60, purchases=50, outcome_days=20, first_titles=20)
 
@@ -37,11 +40,33 @@ def test_where_nothing_is_gained_it_says_so(run: ShopRun) -> None:
     assert "gains nothing" in verdict(SHOP, swapped)
 
 
-def test_the_page_is_whole_and_fetches_nothing(run: ShopRun) -> None:
+def test_the_page_is_whole_and_fetches_nothing(run: ShopRun, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(pages, "_bundle", lambda: "")  # it takes seconds to put together
     page = demo_page(SHOP, 4, 0, run).decode()
     assert verdict(SHOP, run).split("(")[0] in page
-    assert page.count("vegaEmbed('#chart-") == 1
+    assert page.count("vegaEmbed('#chart-") == 4
+    assert [f"<h2>{name}</h2>" in page for name in ("Loss over time", "Who wins when", "Delays", "Reliability")] == [
+        True
+    ] * 4
     assert not re.search(r'<(script|link|img)[^>]+(src|href)="http', page)
     head, rows = score_rows(run)
     assert [row[0] for row in rows] == list(NAMES)
     assert len(head) == len(rows[0])
+
+
+def test_the_mixture_is_right_on_average(run: ShopRun) -> None:
+    found = run.reliable["mixture"]
+    assert found.rows.sum() == 4 * 40 * 50
+    off = np.abs(found.observed - found.predicted) @ found.rows / found.rows.sum()
+    assert off < 0.05
+    assert set(run.reliable) == {"direct", "mixture"}
+
+
+@needs_browser
+@pytest.mark.long
+def test_the_page_is_drawn_without_a_network(run: ShopRun, tmp_path: Path) -> None:
+    opened = open_page(demo_page(SHOP, 4, 0, run), tmp_path, 390)
+    assert opened.console == []
+    assert len(opened.marks) == 4
+    assert min(opened.marks.values()) > 0
+    assert opened.right <= 390

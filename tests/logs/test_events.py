@@ -15,6 +15,7 @@ from presage.task.task import Task, read_task
 from tests.logs.given import csv, table
 from tests.logs.places import real_data
 
+ROOT = Path(__file__).parents[2]
 HEAD = "number,item,user,kind,at"
 MINUTE = 60_000_000
 START = int(np.datetime64("2020-01-01", "us").astype(np.int64))
@@ -154,7 +155,7 @@ def test_moments_may_come_from_a_log_of_their_own(tmp_path: Path) -> None:
         (["1,i0,u0,view,2020-01-01", "2,i0,u0,view,2020-01-03"], "log.csv holds no predictions"),
         (
             ["1,i0,u0,acquire,2020-01-01"],
-            "the horizon of proxy.soon is longer than log.csv: found '20 minutes in a log",
+            "the horizon of outcome is longer than log.csv: found '60 minutes in a log",
         ),
         (["1,i0,u0,acquire,never"], "no row of log.csv has a valid at"),
     ],
@@ -185,27 +186,7 @@ def test_events_that_cannot_be_used_are_counted(tmp_path: Path) -> None:
     }
 
 
-COMMITS = """
-version = 1
-name = "repository activity"
-[instance]
-repo = { kind = "category" }
-[proxy]
-values = ["none", "one", "many"]
-count = "commit"
-within = "7 days"
-edges = [1, 2]
-[outcome]
-values = ["quiet", "active"]
-count = "commit"
-within = "21 days"
-edges = [3]
-[log]
-at = "committed_at"
-every = "commit"
-instance = "repo"
-moments = "moments.csv"
-"""
+COMMITS = (ROOT / "examples" / "commits.toml").read_text().replace("moments.parquet", "moments.csv")
 
 
 def test_the_labels_of_real_repositories_are_rebuilt_exactly(tmp_path: Path) -> None:
@@ -237,10 +218,10 @@ def test_the_labels_of_real_repositories_are_rebuilt_exactly(tmp_path: Path) -> 
 
 
 def test_kinds_of_events_may_be_numbers(tmp_path: Path) -> None:
-    text = COMMITS.replace('every = "commit"', "moment = 0").replace('moments = "moments.csv"', "")
+    text = COMMITS.replace('every    = "commit"', "moment = [0]").replace('moments  = "moments.csv"', "")
     text = text.replace('"commit"', "[1]").replace("committed_at", "at")
     lines: list[Any] = [("a", 0, "2020-01-01"), ("a", 1, "2020-01-02"), ("a", 1, "2020-01-05"), ("b", 0, "2020-02-01")]
     log = table(tmp_path / "log.csv", "repo,kind,at", lines)
-    rows, _ = read_log(read_task(text.replace("moment = 0", "moment = [0]")), log)
+    rows, _ = read_log(read_task(text), log)
     assert rows.proxy().symbols.tolist() == [2, -1]
     assert rows.outcome.symbols.tolist() == [0, -1]

@@ -12,6 +12,7 @@ import pytest
 
 from presage.errors import DataError
 from presage.logs.rows import read_log
+from presage.proxies.horizons import with_horizons
 from presage.task.task import read_task
 from tests.logs.given import csv, parquet, same, task_of
 
@@ -104,8 +105,9 @@ def test_spark_joins_events_as_duckdb_does(tmp_path: Path, session: Any) -> None
     (tmp_path / "log").mkdir()
     for half in range(2):
         parquet(tmp_path / "log" / f"{half}.parquet", f"SELECT * FROM ({EVENTS}) WHERE n % 2 = {half}")
-    task = read_task(TASK)
+    task = with_horizons(read_task(TASK))  # the same proxy at several horizons
     given = read_log(task, tmp_path / "log")
+    assert len(given[0].proxies) == 3
     assert set(given[0].outcome.symbols.tolist()) == {-1, 0, 1, 2}
     same(read_log(task, tmp_path / "log", engine="spark", session=session), given)
 

@@ -11,6 +11,7 @@ from presage.proxies.judge import judge, measure
 from presage.proxies.signals import Candidate, Predictions
 from presage.proxies.variants import cut_points, horizons
 from presage.proxies.verdict import Thresholds, with_verdict
+from tests.metrics.test_information import worlds
 from tests.proxies.logs import OUTCOME_DELAY, candidates, launches
 
 
@@ -29,6 +30,20 @@ def test_each_proxy_gets_the_right_verdict_and_the_useful_one_is_first_over_20_s
     assert kinds["useless", Kind.SILENT] == 20
     assert kinds["late", Kind.LATE] == 20
     assert kinds["drifting", Kind.DRIFTS] == 20
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ["factored", "factored with bypass", "zipf", "zipf, sufficient"])
+def test_cards_hold_the_truth_of_information_and_gap_in_90_of_100_worlds(name: str) -> None:
+    """With the intervals of a card, which are based on blocks of time."""
+    held = np.zeros(3, int)
+    for known, (x, z, y) in worlds(name, 100):
+        log = Predictions(x, np.arange(len(x)) / 40, y, np.full(len(x), 21.0), known.gx.shape[2])
+        card = measure(log, Candidate("proxy", z, 1.0, known.h.shape[1]))
+        truths = known.information, known.gap, known.total
+        estimates = card.information, card.gap, card.total
+        held += [e.low - 1e-9 <= t <= e.high + 1e-9 for e, t in zip(estimates, truths, strict=True)]
+    assert held.min() >= 90, held
 
 
 def test_verdicts_are_in_plain_words() -> None:

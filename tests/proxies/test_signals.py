@@ -8,7 +8,7 @@ import pytest
 from presage.errors import DelayError, InputError, SettingError, ShapeError, SymbolError
 from presage.proxies.lead import lead_time, spoken
 from presage.proxies.signals import Candidate, Predictions
-from presage.proxies.variants import cut_points, horizons
+from presage.proxies.variants import cut_points, cuts_of, horizons
 
 GOOD: dict[str, Any] = {
     "x": np.array([3, 0, 3]),
@@ -62,7 +62,8 @@ def test_cut_points_merge_neighbours_and_keep_what_is_unknown() -> None:
     assert len(variants) == 3 + 3
     assert variants["count cut at 2"].z.tolist() == [0, 0, 1, 1, -1]
     assert variants["count cut at 1, 3"].z.tolist() == [0, 1, 1, 2, -1]
-    assert cut_points(Candidate("binary", np.array([0, 1]), 1.0, 2)) == []
+    assert len(cuts_of(4)) == len(variants)
+    assert list(cut_points(Candidate("binary", np.array([0, 1]), 1.0, 2))) == []
 
 
 def test_a_horizon_is_known_when_it_is_over() -> None:

@@ -165,6 +165,7 @@ def test_a_task_without_categories_has_no_identity() -> None:
         ),
         ('[["commits"],', '[["commit"],', r"forecaster.back_off\[0\] names no feature with symbols: found 'commit'"),
         ('[["commits"],', '["commits",', "forecaster.back_off must be a list of lists"),
+        ('[["commits"],', '[["at.month"],', r"forecaster.back_off\[1\] must hold the features of the group before it"),
         ("{ rate = 0.1 }", "{ rate = [1] }", "forecaster.settings.rate must be one value"),
         ("[instance]", "[instance]\n'a.b' = { kind = 'number' }", "instance.a.b has a dot in its name"),
         ("[outcome]", "[proxy.fast]\nvalues = [1, 2]\n[outcome]", "proxy.values stands beside named candidates"),

@@ -14,6 +14,10 @@ ENOUGH = 1000
 """How many outcomes are known when the check begins: forecasters that have learnt nothing yet leak nothing."""
 
 
+MOST = 200_000
+"""How many rows are looked at: of a longer log every second, every third and so on."""
+
+
 class LeakCheck(NamedTuple):
     """How many labels were changed, and how many earlier scores moved: none, or something is wrong."""
 
@@ -25,8 +29,9 @@ def check_leaks(forecasters: dict[str, Forecaster], spaces: Spaces, episode: Epi
     """The check on the first rows of a log: up to the moment at which enough outcomes are known, and as many again.
 
     All feedback seen after that moment is replaced by other symbols. Scores until then must come out the same, to the
-    bit.
+    bit. Of a long log only some rows are taken, at even distances, each as late as it was.
     """
+    episode = thinned(episode, -(-episode.rounds // MOST))
     order = np.sort(as_rounds(episode.outcome_seen))
     half = int(min(order[min(ENOUGH, len(order) - 1)], episode.rounds // 2))
     rows = min(2 * half + 1, episode.rounds)
@@ -50,6 +55,20 @@ def check_leaks(forecasters: dict[str, Forecaster], spaces: Spaces, episode: Epi
 
 def _silent(name: str) -> None:
     """Nobody waits for the check."""
+
+
+def thinned(episode: Episode, step: int) -> Episode:
+    """The episode that deals every `step`-th row only."""
+    if step == 1:
+        return episode
+    rounds = -(-episode.rounds // step)
+    # Feedback is seen at the end of the last round that is left by then.
+    seen = [
+        np.where(part >= episode.rounds, rounds, part // step)[::step]
+        for part in (episode.proxy_seen, episode.outcome_seen)
+    ]
+    x = Instance(*(part[::step] for part in episode.x)) if isinstance(episode.x, Instance) else episode.x[::step]
+    return Episode(x, episode.z[::step], episode.y[::step], *seen)
 
 
 def _first_rows(episode: Episode, rows: int) -> Episode:

@@ -1,51 +1,55 @@
 """A log replayed: what each forecaster would have said of every row, with only what was known by then."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Mapping, Sequence
 
 import numpy as np
 
+from presage.backtest.kept import Kept
+from presage.drivers.blocks import block_episode, can_block
 from presage.drivers.compiled import run
-from presage.drivers.counted import Counted, can_count, count_tables
-from presage.drivers.weighed import weigh
+from presage.drivers.cores import over_cores
+from presage.drivers.counted import can_count
+from presage.drivers.stretches import stretch_mixture, stretch_tables
 from presage.forecasters.contract import Forecaster
 from presage.forecasters.mixture import Pool
-from presage.forecasters.weights import EarlyWeights
 from presage.spaces import Array
 from presage.timeline.episode import Episode
 
-Said = dict[str, Array]
+Said = Mapping[str, Array]
 """By forecaster, the log-probabilities of every row: float32 [N, Y]."""
 
 
 def replay(forecasters: dict[str, Forecaster], episode: Episode, seed: int, tell: Callable[[str], None]) -> Said:
-    """What each forecaster says; tables and mixtures of tables are counted together, the others one by one."""
-    counted = {name: one for name, one in forecasters.items() if can_count(one)}
-    said = _replay_tables(counted, episode) if counted else {}
-    for name in counted:
-        tell(name)
-    for name, forecaster in forecasters.items():
-        if name not in counted:
-            said[name] = np.asarray(run(forecaster, episode, seed).log_probabilities)
+    """What each forecaster says; `tell` is told of each that is done.
+
+    Tables are counted together, the others are played one by one, on all cores.
+    """
+    outcomes = next(iter(forecasters.values())).spaces.outcomes
+    kept = Kept(forecasters, episode.rounds, outcomes)
+    tables = tuple(name for name, one in forecasters.items() if can_count(one) and not isinstance(one.made_of, Pool))
+    # Residual networks take longest and are named last: those that begin first are done first.
+    plays = [(name,) for name in reversed(forecasters) if name not in tables] + ([tables] if tables else [])
+
+    def play(names: tuple[str, ...]) -> None:
+        for part in _say([forecasters[name] for name in names], episode, seed):
+            for place, name in enumerate(names):
+                kept.add(name, part[:, place])
+        for name in names:
             tell(name)
-    return {name: said[name] for name in forecasters}
+
+    over_cores(play, plays)
+    return kept
 
 
-def _replay_tables(forecasters: dict[str, Forecaster], episode: Episode) -> Said:
-    trials = Episode.stack([episode])
-    singles = {name: one for name, one in forecasters.items() if not isinstance(one.made_of, Pool)}
-    said: Said = {}
-    if singles:
-        logs = count_tables(list(singles.values()), trials).logs[0]
-        said = {name: np.ascontiguousarray(logs[:, place]) for place, name in enumerate(singles)}
-    for name, one in forecasters.items():
-        if name not in singles:
-            said[name] = _mixed(one.made_of, trials)
-    return said
-
-
-def _mixed(pool: Pool, trials: Episode) -> Array:
-    early = isinstance(pool.rule, EarlyWeights)
-    counted: Counted = count_tables(pool.experts, trials, pool.judge if early else None)
-    mixed = np.zeros((*trials.z.shape, counted.logs.shape[-1]), np.float32)
-    weigh(pool, counted.feedback, counted.logs, counted.expected, counted.told[:, 1], mixed=mixed)
-    return np.log(mixed[0])
+def _say(forecasters: Sequence[Forecaster], episode: Episode, seed: int) -> Iterator[Array]:  # each [S, K, Y]
+    """What some tables, or one other forecaster, say of the rows, a stretch after another."""
+    first = forecasters[0]
+    if can_count(first):
+        if isinstance(first.made_of, Pool):
+            yield from (mixed.log_probabilities[:, None] for mixed in stretch_mixture(first.made_of, episode))
+        else:
+            yield from stretch_tables(forecasters, episode)
+    elif can_block(first) and not isinstance(first.made_of, Pool):
+        yield block_episode(first, episode, seed)[:, None]
+    else:
+        yield np.asarray(run(first, episode, seed).log_probabilities)[:, None]

@@ -1,16 +1,32 @@
 """How well each forecaster did on a log: loss, calibration and ranking, with intervals."""
 
+from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 
+from presage.backtest.aucs import aucs
+from presage.backtest.families import direct_counterpart
 from presage.backtest.replay import Said
-from presage.metrics.bootstrap import bootstrap_differences, bootstrap_means
+from presage.drivers.cores import over_cores
+from presage.metrics.bootstrap import Pieces, bootstrap_pieces, in_pieces
 from presage.metrics.calibration import calibration_error, predicted_to_observed
 from presage.metrics.intervals import Interval
 from presage.metrics.loss import log_loss
-from presage.metrics.ranking import auc_of_each, mean_average_precision, ndcg
+from presage.metrics.ranking import mean_average_precision, ndcg
 from presage.spaces import Array
+
+
+class OverDirect(NamedTuple):
+    """How much less a forecaster loses than a direct one, row by row."""
+
+    against: str
+    overall: Interval
+    new_instances: Interval
+
+    def as_json(self) -> dict[str, Any]:
+        """The gain as JSON values."""
+        return {"against": self.against, **self.overall._asdict(), "new_instances": self.new_instances._asdict()}
 
 
 class Losses(NamedTuple):
@@ -19,6 +35,8 @@ class Losses(NamedTuple):
     overall: Interval
     new_instances: Interval  # on rows of instances with a proxy and no outcome yet
     gain: Interval  # how much less it loses than the running marginal
+    over_direct: OverDirect | None = None  # the one that is built like it
+    delay_cost: Interval | None = None  # how much more it loses than its twin without delays, if that was played
 
 
 class Score(NamedTuple):
@@ -34,44 +52,93 @@ class Score(NamedTuple):
     def as_json(self) -> dict[str, Any]:
         """The score as JSON values; NaN becomes null."""
         log_loss, low, high = self.losses.overall
+        over, cost = self.losses.over_direct, self.losses.delay_cost
         plain = {
             "log_loss": log_loss,
             "low": low,
             "high": high,
             "new_instances": self.losses.new_instances.mean,
             "gain": self.losses.gain._asdict(),
+            "over_direct": over and over.as_json(),
+            "delay_cost": cost and cost._asdict(),
             **dict(zip(self._fields[1:], self[1:], strict=True)),
         }
-        return {name: _plain(value) for name, value in plain.items()}
+        return {name: plain_json(value) for name, value in plain.items()}
+
+    def with_delay_cost(self, cost: Interval) -> "Score":
+        """The same with what its delays cost it."""
+        return self._replace(losses=self.losses._replace(delay_cost=cost))
 
 
 def score_log(said: Said, y: Array, new: Array, group: Array | None, against: Array) -> dict[str, Score]:
     """The score of each forecaster by what it said of outcomes y [N]; `against` [N] are the marginal's losses."""
-    losses = np.stack([log_loss(each, y) for each in said.values()])  # [K, N]
-    means = bootstrap_means(losses)
-    on_new = bootstrap_means(np.where(new, losses, np.nan))
-    gains = bootstrap_differences(-losses, -against)
-    losses_of = zip(means, on_new, gains, strict=True)
-    return {n: _score(each, y, group, Losses(*i)) for (n, each), i in zip(said.items(), losses_of, strict=True)}
+    losses, known = _losses(said, y, new, against), y >= 0
+
+    def score(name: str) -> Score:
+        parts = said[name], y, group
+        judged = parts if known.all() else (None if part is None else part[known] for part in parts)
+        return _score(losses[name], *judged)
+
+    return dict(zip(said, over_cores(score, said), strict=True))
 
 
-def _score(said: Array, y: Array, group: Array | None, losses: Losses) -> Score:
+def gain_over(said: Said, y: Array, new: Array, ours: str, direct: str) -> OverDirect:
+    """How much less one forecaster loses than another."""
+    gain = log_loss(said[direct], y) - log_loss(said[ours], y)
+    return OverDirect(direct, *bootstrap_pieces(_joined([in_pieces(part[None]) for part in (gain, _only(gain, new))])))
+
+
+def _only(losses: Array, rows: Array) -> Array:
+    return np.where(rows, losses, np.float32(np.nan))
+
+
+def _losses(said: Said, y: Array, new: Array, against: Array) -> dict[str, Losses]:
+    """The mean losses of each forecaster, all with the same resampled runs of time."""
+
+    def series(name: str) -> Iterator[Array]:
+        own, direct = log_loss(said[name], y), direct_counterpart(name, said)
+        yield from (own, against - own)
+        yield _only(own, new)
+        if direct is not None:
+            yield (over := log_loss(said[direct], y) - own)
+            yield _only(over, new)
+
+    def pieces(name: str) -> Pieces:  # one series after the other: together those of a long log take much memory
+        return _joined([in_pieces(each[None]) for each in series(name)])
+
+    intervals = iter(bootstrap_pieces(_joined(over_cores(pieces, said))))
+    found = {}
+    for name in said:
+        overall, gain, on_new = (next(intervals) for _ in range(3))
+        direct = direct_counterpart(name, said)
+        over = None if direct is None else OverDirect(direct, next(intervals), next(intervals))
+        found[name] = Losses(overall, on_new, gain, over)
+    return found
+
+
+def _joined(pieces: Sequence[Pieces]) -> Pieces:
+    sums, rows = (np.concatenate(parts) for parts in zip(*pieces, strict=True))
+    return Pieces(sums, rows)
+
+
+def _score(losses: Losses, said: Array, y: Array, group: Array | None) -> Score:
+    """The score of what was said of outcomes y [n] that are all known."""
     probabilities = np.exp(said)
-    known = y >= 0
-    ranked = None if group is None else (probabilities[known, -1], y[known] == said.shape[1] - 1, group[known])
+    last = probabilities[:, -1], y == said.shape[1] - 1
     return Score(
         losses,
         calibration_error=float(calibration_error(probabilities, y)),
         predicted_to_observed=predicted_to_observed(probabilities, y).tolist(),
-        auc=auc_of_each(probabilities, y).tolist(),
-        ndcg=None if ranked is None else float(ndcg(ranked[0], ranked[1].astype(float), ranked[2])),
-        mean_average_precision=None if ranked is None else float(mean_average_precision(*ranked)),
+        auc=aucs(probabilities, y).tolist(),
+        ndcg=None if group is None else float(ndcg(last[0], last[1].astype(float), group)),
+        mean_average_precision=None if group is None else float(mean_average_precision(*last, group)),
     )
 
 
-def _plain(value: Any) -> Any:
+def plain_json(value: Any) -> Any:
+    """A value as JSON takes it: NaN becomes null."""
     if isinstance(value, dict):
-        return {name: _plain(part) for name, part in value.items()}
+        return {name: plain_json(part) for name, part in value.items()}
     if isinstance(value, list):
-        return [_plain(part) for part in value]
+        return [plain_json(part) for part in value]
     return None if isinstance(value, float) and not np.isfinite(value) else value

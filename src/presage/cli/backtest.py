@@ -2,80 +2,147 @@
 
 import json
 import time
+from importlib.metadata import version
 from pathlib import Path
+from typing import Any, NamedTuple
 
 import click
 
-from presage.backtest.backtest import Backtest, Seconds, run_backtest, table_names
+from presage.backtest.backtest import Backtest, Seconds, played_names, run_backtest, table_names
+from presage.backtest.report import report_files
+from presage.backtest.run import ProxyCard, Run
+from presage.backtest.score_rows import score_table, side_by_side
+from presage.backtest.sections import leak_words
 from presage.cli.talk import console, json_option, progress_bar, seed_option, show_table
 from presage.drivers.compiling import compiling_seconds
-from presage.logs.rows import read_log
+from presage.errors import PresageError
+from presage.logs.rows import LogRows, read_log
+from presage.proxies.card import Card
+from presage.proxies.log import judge_log
 from presage.store.files import check_folder, write_together
-from presage.task.task import load_task
+from presage.task.task import Task, load_task
 
 
-@click.command(epilog="Example: presage backtest log.parquet --task task.toml")
+class Asked(NamedTuple):
+    """What was asked for."""
+
+    log: str
+    task_file: Path
+    forecasters: str | None
+    proxy: str | None
+    engine: str
+    twins: bool
+    seed: int
+
+
+class Done(NamedTuple):
+    """A backtest that is done, with what it came from."""
+
+    task: Task
+    rows: LogRows
+    left_out: list[str]
+    found: Backtest
+    seconds: Seconds
+
+
+@click.command(epilog="Example: presage backtest log.parquet --task task.toml --out out/backtest")
 @click.argument("log")
 @click.option("--task", "task_file", type=click.Path(path_type=Path), required=True, help="What the log holds.")
 @click.option("--forecasters", metavar="A,B,...", help="Which to play; all tables and their mixture if left out.")
 @click.option("--proxy", help="Which of the task's proxies to use; the first if left out.")
 @click.option("--engine", type=click.Choice(["duckdb", "spark"]), default="duckdb", show_default=True)
+@click.option("--twins", is_flag=True, help="Also play each forecaster without delays: what waiting costs it.")
 @seed_option
-@click.option("--out", type=click.Path(path_type=Path), help="Keep the results in this folder.")
+@click.option("--out", type=click.Path(path_type=Path), help="Keep a report, its numbers and tables in this folder.")
 @json_option
-def backtest(  # noqa: PLR0917
-    log: str,
-    task_file: Path,
-    forecasters: str | None,
-    proxy: str | None,
-    engine: str,
-    seed: int,
-    out: Path | None,
-    as_json: bool,
-) -> int:
+def backtest(out: Path | None, as_json: bool, **options: Any) -> int:
     """Replay a log in the order things became known, and score forecasters on it.
 
     A row is predicted with what was known strictly before it was shown. New instances are those with a proxy and no
-    outcome yet. The leak check changes labels that become known later and counts earlier scores that move.
+    outcome yet. The leak check changes labels that become known later and counts earlier scores that move. With --out
+    DIR the results are put together in DIR/report.html, a page that needs no network.
     """
-    task = load_task(task_file)
-    names = tuple(forecasters.split(",")) if forecasters else table_names(task)
+    asked = Asked(**options)
+    task = load_task(asked.task_file)
     if out:
         check_folder(out)
-    started = time.perf_counter()
-    rows, left_out = read_log(task, log, engine=engine)
-    for line in left_out.lines():
-        console.print(f"left out: {line}", markup=False, soft_wrap=True)
-    read, compiled = time.perf_counter() - started, compiling_seconds()
-    with progress_bar("backtest: forecasters", len(names)) as progress:
-        found = run_backtest(task, rows, names, seed, lambda _: progress(1), proxy=proxy)
-    compiling = compiling_seconds() - compiled
-    seconds = Seconds(read, compiling, time.perf_counter() - started - read - compiling)
-    result = found.as_json(seconds)
-    if out:
-        write_together(out, {"backtest.json": json.dumps(result, indent=1).encode()})
+    done = _play(task, asked)
+    written = _report(asked, done, out) if out else None
     if as_json:
-        click.echo(json.dumps(result))
-    _show(found)
-    console.print(f"Read in {seconds.read:.1f} s, run in {seconds.run:.1f} s, and {seconds.compile:.1f} s to compile.")
+        click.echo(json.dumps(done.found.as_json(done.seconds)))
+    _show(done.found)
+    read, compiling, run = done.seconds
+    console.print(f"Read in {read:.1f} s, run in {run:.1f} s, and {compiling:.1f} s to compile.")
+    console.print(f"Look at it: {written}" if written else "Keep a report with --out DIR.", soft_wrap=True)
     return 0
 
 
-def _show(found: Backtest) -> None:
-    head = ["forecaster", "log loss", "gain on the marginal", "new instances", "calibration error", "AUC"]
-    table = [
-        [
-            name,
-            str(score.losses.overall),
-            str(score.losses.gain),
-            f"{score.losses.new_instances.mean:.4f}",
-            f"{score.calibration_error:.4f}",
-            " ".join(f"{value:.3f}" for value in score.auc),
-        ]
-        for name, score in found.scores.items()
+def _play(task: Task, asked: Asked) -> Done:
+    """The log read and forecast."""
+    started = time.perf_counter()
+    rows, left_out = read_log(task, asked.log, engine=asked.engine)
+    for line in left_out.lines():
+        console.print(f"left out: {line}", markup=False, soft_wrap=True)
+    read, compiled = time.perf_counter() - started, compiling_seconds()
+    names = tuple(asked.forecasters.split(",")) if asked.forecasters else table_names(task)
+    with progress_bar("backtest: forecasters", len(played_names(names)) * (1 + asked.twins)) as progress:
+        found = run_backtest(task, rows, names, asked.seed, lambda _: progress(1), proxy=asked.proxy, twins=asked.twins)
+    played = time.perf_counter() - started - read
+    compiling = min(compiling_seconds() - compiled, played)  # forecasters that are compiled side by side add up
+    seconds = Seconds(read, compiling, played - compiling)
+    return Done(task, rows, left_out.lines(), found, seconds)
+
+
+def _report(asked: Asked, done: Done, out: Path) -> Path:
+    """Where the page lies that is now written, with all that belongs to it."""
+    cards, no_cards = _cards(done.task, done.rows)
+    proxy = done.rows.proxy(asked.proxy).name
+    settings = {
+        "log": asked.log,
+        "task": str(asked.task_file),
+        "proxy": proxy,
+        "forecasters": list(done.found.scores),
+        "engine": asked.engine,
+        "twins": asked.twins,
+    }
+    text = asked.task_file.read_text("utf-8")
+    made = version("presage")
+    run = Run(proxy, settings, asked.seed, made, done.seconds, done.left_out, text, cards, no_cards)
+    return write_together(out, report_files(done.task, done.rows, done.found, run))[0]
+
+
+def _cards(task: Task, rows: LogRows) -> tuple[list[ProxyCard], str]:
+    """The report cards of the task's proxies; or why there are none."""
+    with progress_bar("backtest: proxies judged", len(task.proxies)) as progress:
+        try:
+            cards = judge_log(task, rows, cuts=False, progress=lambda _: progress(1))
+        except PresageError as error:
+            return [], f"They could not be judged: {error}."
+    return [_card(card) for card in cards], ""
+
+
+def _card(card: Card) -> ProxyCard:
+    estimates = {name: getattr(card, name) for name in ("information", "gap", "share", "lead", "gain")}
+    numbers = {name: estimate._asdict() for name, estimate in estimates.items()}
+    facts = [
+        ("tells of the outcome", f"{card.information} of {card.entropy.value:.3g} nats there are to know"),
+        ("left to the instance", f"{card.gap} nats"),
+        ("share that passes through it", str(card.share)),
+        ("gain on new instances", f"{card.gain} nats"),
+        ("comes before the outcome by", f"{card.lead} days"),
+        ("p-value of being the same over time and cohorts", f"{card.stability_p:.2g}"),
+        ("values", str(card.symbols)),
     ]
-    show_table(head, table)
-    check = found.leak_check
-    words = "no earlier score moved" if check.moved == 0 else f"{check.moved} EARLIER SCORES MOVED: please report this"
-    console.print(f"\n{found.rows:,} rows, {found.instances:,} instances; best in hindsight: {found.best}.")
-    console.print(f"Leak check: {check.tampered:,} later labels were changed, and {words}.")
+    plain = {"stability_p": card.stability_p, "symbols": card.symbols, "verdict": card.verdict}
+    return ProxyCard(card.name, card.verdict, facts, {"name": card.name, **numbers, **plain})
+
+
+def _show(found: Backtest) -> None:
+    for head, rows in side_by_side(score_table(found.scores), console.width):
+        show_table(head, rows)
+        console.print()
+    for sentence in found.verdict:
+        console.print(sentence, markup=False, soft_wrap=True)
+    console.print(
+        f"\n{found.rows:,} rows, {found.instances:,} instances. {leak_words(found.leak_check)}", soft_wrap=True
+    )

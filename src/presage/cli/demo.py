@@ -39,6 +39,10 @@ def demo(out: Path | None, seed: int, changes: tuple[str, ...], as_json: bool) -
             for s in run.scores
         },
         "excess_by_day": {name: days.mean(axis=0).round(5).tolist() for name, days in run.excess.items()},
+        "reliability": {
+            name: {part: values.round(5).tolist() for part, values in found._asdict().items()}
+            for name, found in run.reliable.items()
+        },
     }
     files = {"demo.html": demo_page(settings, TRIALS, seed, run), "demo.json": json.dumps(result, indent=1).encode()}
     page = write_together(folder, files)[0]

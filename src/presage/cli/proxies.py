@@ -1,53 +1,86 @@
 """`presage proxies`: which early sign is worth using, and how."""
 
 import json
+import math
+from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
 import click
 
 from presage.cli.talk import console, json_option, progress_bar, show_table
+from presage.errors import SettingError
+from presage.logs.engines import ENGINES
 from presage.logs.rows import read_log
+from presage.metrics.estimates import Estimate
 from presage.proxies.card import Card
-from presage.proxies.log import judge_log
+from presage.proxies.horizons import with_horizons
+from presage.proxies.lead import spoken
+from presage.proxies.log import candidate_count, judge_log
+from presage.proxies.table import cards_table
 from presage.store.files import check_folder, write_together
+from presage.task.spans import Span, span
 from presage.task.task import load_task
 
+HEAD = ["proxy", "tells", "gap", "share", "p", "lead", "|Z|", "gain", "on new", "overall"]
 
-@click.command(epilog="Example: presage proxies log.parquet --task task.toml")
+
+@click.command(epilog="Example: presage proxies log.parquet --task task.toml --cuts")
 @click.argument("log")
 @click.option("--task", "task_file", type=click.Path(path_type=Path), required=True, help="What the log holds.")
 @click.option("--cuts", is_flag=True, help="Also judge every way to merge neighbouring symbols.")
-@click.option("--engine", type=click.Choice(["duckdb", "spark"]), default="duckdb", show_default=True)
-@click.option("--out", type=click.Path(path_type=Path), help="Keep the cards in this folder.")
+@click.option(
+    "--horizons",
+    metavar="A,B,...",
+    help='Also judge proxies that are defined on raw events at these horizons, such as "1 day,3 days"; '
+    'usual ones shorter than the outcome\'s if left out, none with "none".',
+)
+@click.option("--engine", type=click.Choice(ENGINES), default="duckdb", show_default=True, help="Who reads the log.")
+@click.option("--out", type=click.Path(path_type=Path), help="Keep cards and settings in this folder.")
 @json_option
-def proxies(log: str, task_file: Path, cuts: bool, engine: str, out: Path | None, as_json: bool) -> int:  # noqa: PLR0917
+def proxies(  # noqa: PLR0917
+    log: str, task_file: Path, cuts: bool, horizons: str | None, engine: str, out: Path | None, as_json: bool
+) -> int:
     """Judge the proxies of a task on a log: what they tell of the outcome, how early, and whether that pays.
 
-    Information is in nats a prediction, times in days, each with a 95 % interval.
+    Tells, gap and gains are in nats a prediction, ± is half of a 95 % interval, p tests whether it always means the
+    same. Gain is what it saves on an instance just launched; on new and overall, what it saved in this log.
     """
-    task = load_task(task_file)
+    task = with_horizons(load_task(task_file), None if horizons is None else _spans(horizons))
     if out:
         check_folder(out)
-    rows, left_out = read_log(task, log, engine=engine)
+    with console.status("reading the log"):
+        rows, left_out = read_log(task, log, engine=engine)
     for line in left_out.lines():
         console.print(f"left out: {line}", markup=False, soft_wrap=True)
-    with progress_bar("proxies: judged", len(task.proxies)) as progress:
+    with progress_bar("proxies: judged", candidate_count(task, cuts=cuts)) as progress:
         cards = judge_log(task, rows, cuts=cuts, progress=lambda _: progress(1))
     result = {"proxies": [_as_json(card) for card in cards]}
     if out:
-        write_together(out, {"proxies.json": json.dumps(result, indent=1).encode()})
+        asked = {"log": log, "task": task_file.read_text("utf-8"), "proxies": [each.name for each in task.proxies]}
+        kept = result | {"settings": asked | {"cuts": cuts, "engine": engine}, "version": version("presage")}
+        files = {"proxies.json": json.dumps(kept, indent=1), "proxies.csv": cards_table(cards)}
+        write_together(out, {name: text.encode() for name, text in files.items()})
     if as_json:
         click.echo(json.dumps(result))
-    head = ["proxy", "information", "gap", "share", "stability p", "lead (days)", "symbols", "gain"]
-    show_table(head, [_row(card) for card in cards])
+    show_table(HEAD, [_row(card) for card in cards])
     for card in cards:
         console.print(f"\n{card.name}: {card.verdict}", markup=False, soft_wrap=True)
     return 0
 
 
+def _spans(text: str) -> list[Span]:
+    if text.strip() == "none":
+        return []
+    found = [span("--horizons", part) for part in text.split(",")]
+    again = [str(one) for place, one in enumerate(found) if one.microseconds in {o.microseconds for o in found[:place]}]
+    if again:
+        raise SettingError("--horizons names one twice", again[0], "name each once")
+    return found
+
+
 def _as_json(card: Card) -> dict[str, Any]:
-    estimates = {name: getattr(card, name)._asdict() for name in ("information", "gap", "share", "lead", "gain")}
+    estimates = {name: _plain(getattr(card, name)) for name in ("information", "gap", "share", "lead", "gain")}
     return {
         "name": card.name,
         **estimates,
@@ -57,7 +90,22 @@ def _as_json(card: Card) -> dict[str, Any]:
     }
 
 
+def _plain(estimate: Estimate) -> dict[str, float | None]:
+    """The estimate as JSON values; NaN becomes null."""
+    return {name: None if math.isnan(part) else part for name, part in estimate._asdict().items()}
+
+
 def _row(card: Card) -> list[str]:
-    estimates = [f"{e.value:.3g} [{e.low:.3g}, {e.high:.3g}]" for e in (card.information, card.gap, card.share)]
-    timed = [f"{e.value:.3g} [{e.low:.3g}, {e.high:.3g}]" for e in (card.lead, card.gain)]
-    return [card.name, *estimates, f"{card.stability_p:.2g}", timed[0], str(card.symbols), timed[1]]
+    lead = "unknown" if math.isnan(card.lead.value) else spoken(card.lead.value) if card.lead.value > 0 else "none"
+    p = "<0.01" if card.stability_p < 0.01 else f"{card.stability_p:.2f}"
+    gains = [_spread(each) for each in (card.gain, card.new, card.overall)]
+    told = [_spread(card.information), _spread(card.gap), _spread(card.share, 2)]
+    return [card.name, *told, p, lead, str(card.symbols), *gains]
+
+
+def _spread(estimate: Estimate, digits: int = 4) -> str:
+    """The estimate and half its interval, to fit into a narrow table."""
+    if math.isnan(estimate.value):
+        return "unknown"
+    half = f"{(estimate.high - estimate.low) / 2:.{digits}f}"
+    return f"{estimate.value:.{digits}f} ±{half.removeprefix('0')}"

@@ -86,6 +86,17 @@ def block_experts(
     return losses
 
 
+def block_episode(forecaster: Forecaster, episode: Episode, key: Any) -> Array:  # float32 [T, Y]
+    """The log-probabilities of one network in each round of one episode; `run` gives the same."""
+    if forecaster.learn is not unmoved or forecaster.replay is None or isinstance(forecaster.made_of, Pool):
+        raise SettingError("only a network can be played by blocks", forecaster.name, "use run")
+    if episode.trials is not None:
+        raise ShapeError("one episode is played at a time here", episode.z.shape, "use block_experts for several")
+    laid = _lay_out(forecaster, episode)
+    said: Said = _play_one(laid.program, laid.due, laid.dealt, root_key(key))
+    return np.asarray(said.logs).reshape(-1, said.logs.shape[-1])[: episode.rounds]
+
+
 def prepared_blocks(forecaster: Forecaster, episodes: Episode, key: Any) -> Callable[[], Said]:
     """The program of `block_experts` for all trials at once, with everything it reads on the device already.
 
@@ -118,6 +129,11 @@ def _most(order: Arrivals, every: int) -> int:
     """The most rows that arrive within a block, in any trial."""
     starts = np.minimum(np.arange(0, order.known.shape[-1] + every, every), order.known.shape[-1] - 1)
     return int(np.diff(order.known[..., starts], axis=-1).max())
+
+
+@partial(jax.jit, static_argnums=0)
+def _play_one(program: Blocks, due: Array, dealt: Dealt, root: Key) -> Said:
+    return _play_blocks(program, due, dealt, root)
 
 
 @partial(jax.jit, static_argnums=0)

@@ -11,10 +11,11 @@ from typing import NamedTuple
 import numpy as np
 
 from presage.drivers.cores import over_cores
-from presage.drivers.kernels import Feedback, counting_loop, scoring_loop
+from presage.drivers.kernels import WHOLE, Feedback, counting_loop
 from presage.drivers.layout import LaidOut, lay_out
 from presage.drivers.losses import Losses, Progress
 from presage.drivers.weighed import arrivals_in, feedback_of, weigh
+from presage.drivers.weighing import scoring_loop
 from presage.errors import SettingError, ShapeError
 from presage.forecasters.contract import Forecaster
 from presage.forecasters.counts import Chains
@@ -90,7 +91,9 @@ def _count(laid: LaidOut, rows: Array, feedback: Feedback) -> Counted:
     said = np.empty((trials, rounds, experts, outcomes), np.float32)
     again = np.ones((trials, 0 if at_once else judged, experts, outcomes), np.float32)
     told = np.ones((trials, 2, judged, outcomes), np.float32)
-    counting_loop(laid.spaces.proxies, outcomes)(laid.shape, laid.sizes, rows, feedback, said, again, told)
+    counts = np.empty(laid.sizes.cells)
+    loop = counting_loop(laid.spaces.proxies, outcomes)
+    loop(laid.shape, laid.sizes, WHOLE, counts, rows, feedback, said, again, told)
     logs = np.log(said, out=said)
     then = logs if at_once else np.log(again, out=again)
     losses = np.empty((trials, experts, rounds), np.float32)

@@ -1,6 +1,6 @@
-"""The two loops of the counting driver, compiled by numba: over plain arrays, for several trials one after another.
+"""The loop of the counting driver, compiled by numba: over plain arrays, for several trials one after another.
 
-They are compiled for each number of proxies and outcomes: loops of known length run three times as fast.
+It is compiled for each number of proxies and outcomes: loops of known length run three times as fast.
 """
 
 from collections.abc import Callable
@@ -41,6 +41,7 @@ class Shape(NamedTuple):
 class Sizes(NamedTuple):
     """Where the tables lie in one stretch of memory, and how strongly levels hold on to coarser ones."""
 
+    keys: Array  # int64 [tables]: by which of the distinct keys each is read
     first: Array  # int64 [tables]: the cell where each begins
     widths: Array  # int64 [tables]: cells a row; the first of each context counts the others
     cells: int  # of all of them
@@ -60,6 +61,17 @@ class Feedback(NamedTuple):
     outcomes_known: Array
 
 
+class Stretch(NamedTuple):
+    """Which rounds of the trials are played now, and where what belongs to feedback is found."""
+
+    start: int  # the first of them
+    whole: bool  # whether these are all rounds; feedback then has the place of its row, else that among what arrives
+
+
+WHOLE = Stretch(0, True)
+"""All rounds at once."""
+
+
 class Weighing(NamedTuple):
     """How experts are weighed: by expected losses before outcomes come, or by outcomes alone."""
 
@@ -71,7 +83,7 @@ class Weighing(NamedTuple):
 def locate(sizes: Sizes, rows: Array, trial: int, row: int, places: Array) -> None:
     """Writes into `places` the first cell of the row that an instance names in each table."""
     for table in range(len(places)):
-        places[table] = sizes.first[table] + rows[table, trial, row] * sizes.widths[table]
+        places[table] = sizes.first[table] + rows[sizes.keys[table], trial, row] * sizes.widths[table]
 
 
 @inlined
@@ -149,29 +161,37 @@ def counting_loop(proxies: int, outcomes: int) -> Function:
     """The loop over events that counts, for so many symbols."""
 
     def count_rounds(
-        shape: Shape, sizes: Sizes, rows: Array, feedback: Feedback, said: Array, again: Array, told: Array
-    ) -> None:
+        shape: Shape, sizes: Sizes, stretch: Stretch, counts: Array, rows: Array, feedback: Feedback, said: Array,
+        again: Array, told: Array,
+    ) -> None:  # fmt: skip
         """Writes what each expert says in each round, and what is said of each row as its feedback comes.
 
-        `rows` int32 [tables, B, T] are the rows that instances name. Fills `said` [B, T, K, Y]; if it has rounds,
-        `again` [B, T, K, Y] with what the experts say of a row just before its proxy is learnt; and if there is a
-        judge, `told` [B, 2, T, Y] with its now-casts of a row's outcome as the proxy comes and as the outcome does.
+        `counts` [cells] go on from the stretch before. `rows` int32 [keys, B, T] are the rows that instances name.
+        Fills `said` [B, S, K, Y] for S rounds; if it has places, `again` [B, P, K, Y] with what the experts say of a
+        row just before its proxy is learnt; and if there is a judge, `told` [B, 2, P, Y] with its now-casts of a row's
+        outcome as the proxy comes and as the outcome does.
         """
-        counts = np.empty(sizes.cells)
+        last = stretch.start + said.shape[1]
         places = np.empty(len(shape.kinds), np.int64)
         by_level = np.empty((len(shape.parents), proxies * max(proxies, outcomes)))
         mixed, cast, symbols = np.empty(outcomes), np.empty(outcomes), (proxies, outcomes)
         for trial in range(said.shape[0]):
             own = trial if len(feedback.proxies) > 1 else 0
-            counts[:] = 0
-            for now in range(said.shape[1] + 1):  # after the last round feedback is still noted down
+            if stretch.start == 0:
+                counts[:] = 0
+            earlier = max(stretch.start - 1, 0)
+            first_proxy, first_outcome = feedback.proxies_known[own, earlier], feedback.outcomes_known[own, earlier]
+            for now in range(stretch.start, last + 1):
+                if now == last and last < feedback.z.shape[1]:
+                    break  # after the last round of all, feedback is still noted down
                 before = max(now - 1, 0)
                 for position in range(feedback.proxies_known[own, before], feedback.proxies_known[own, now]):
                     row = feedback.proxies[own, position]
+                    at = row if stretch.whole else position - first_proxy
                     z, y = feedback.z[trial, row], feedback.y[trial, row]
                     locate(sizes, rows, trial, row, places)
                     if again.shape[1]:
-                        say(counts, shape, sizes.strengths, places, symbols, by_level, mixed, again, trial, row)
+                        say(counts, shape, sizes.strengths, places, symbols, by_level, mixed, again, trial, at)
                     add(counts, shape.kinds, places, PROXIES, 0, z, proxies)
                     if feedback.outcome_seen[own, row] < feedback.proxy_seen[own, row]:
                         add(counts, shape.kinds, places, PAIRS, z, y, outcomes)
@@ -179,9 +199,10 @@ def counting_loop(proxies: int, outcomes: int) -> Function:
                     tell(counts, shape, sizes.strengths, places, z, outcomes, by_level, cast)
                     if told.shape[2]:
                         for symbol in range(outcomes):
-                            told[trial, 0, row, symbol] = cast[symbol]
+                            told[trial, 0, at, symbol] = cast[symbol]
                 for position in range(feedback.outcomes_known[own, before], feedback.outcomes_known[own, now]):
                     row = feedback.outcomes[own, position]
+                    at = row if stretch.whole else position - first_outcome
                     z, y = feedback.z[trial, row], feedback.y[trial, row]
                     locate(sizes, rows, trial, row, places)
                     add(counts, shape.kinds, places, OUTCOMES, 0, y, outcomes)
@@ -190,98 +211,11 @@ def counting_loop(proxies: int, outcomes: int) -> Function:
                     tell(counts, shape, sizes.strengths, places, z, outcomes, by_level, cast)
                     if told.shape[2]:
                         for symbol in range(outcomes):
-                            told[trial, 1, row, symbol] = cast[symbol]
+                            told[trial, 1, at, symbol] = cast[symbol]
                     add(counts, shape.kinds, places, PAIRS, z, y, outcomes)
-                if now == said.shape[1]:
+                if now == last:
                     break
                 locate(sizes, rows, trial, now, places)
-                say(counts, shape, sizes.strengths, places, symbols, by_level, mixed, said, trial, now)
+                say(counts, shape, sizes.strengths, places, symbols, by_level, mixed, said, trial, now - stretch.start)
 
     return compiled(count_rounds)
-
-
-@lru_cache(maxsize=64)
-def scoring_loop(outcomes: int) -> Function:
-    """The loop over rounds that scores, for so many outcomes."""
-
-    def score_rounds(logs: Array, y: Array, then: Array, told: Array, losses: Array, expected: Array) -> None:
-        """Writes the losses [B, K, T] of experts that said `logs` [B, T, K, Y], and those that were expected.
-
-        The latter, [B, T, K], are of what they said `then` [B, T, K, Y], under the outcomes told [B, T, Y]; none if
-        they have no rounds.
-        """
-        for trial in range(logs.shape[0]):
-            for now in range(logs.shape[1]):
-                symbol = y[trial, now]
-                for expert in range(logs.shape[2]):
-                    losses[trial, expert, now] = -logs[trial, now, expert, symbol] if symbol >= 0 else np.nan
-            for now in range(expected.shape[1]):
-                for expert in range(logs.shape[2]):
-                    loss = 0.0
-                    for symbol in range(outcomes):
-                        loss -= told[trial, now, symbol] * then[trial, now, expert, symbol]
-                    expected[trial, now, expert] = loss
-
-    return compiled(score_rounds)
-
-
-@lru_cache(maxsize=64)
-def weighing_loop(outcomes: int) -> Function:
-    """The loop over events that weighs, for so many outcomes."""
-
-    def weigh_rounds(
-        weighing: Weighing, feedback: Feedback, logs: Array, expected: Array, told: Array, leads: Array
-    ) -> None:
-        """Writes into `leads` [B, K, T] the log-weight of each expert in each round, beside the heaviest one.
-
-        `logs` [B, T, K, Y] are what the experts said, `expected` [B, T, K] the losses the judge expected of them when
-        the proxy came, `told` [B, T, Y] its now-cast when the outcome came: see `presage.forecasters.weights`.
-        """
-        trials, rounds, experts = logs.shape[0], logs.shape[1], logs.shape[2]
-        gamma, evenly = weighing.gamma, 1.0 / experts
-        total, lean, fresh = np.empty(experts), np.empty(experts), np.empty(experts)
-        for trial in range(trials):
-            own = trial if len(feedback.proxies) > 1 else 0
-            total[:], lean[:] = 0.0, 0.0
-            mass, matured = 0.0, 0.0
-            for now in range(rounds):
-                before = max(now - 1, 0)
-                if weighing.early:
-                    for position in range(feedback.proxies_known[own, before], feedback.proxies_known[own, now]):
-                        row = feedback.proxies[own, position]
-                        if feedback.outcome_seen[own, row] < feedback.proxy_seen[own, row]:
-                            continue
-                        mean = 0.0
-                        for expert in range(experts):
-                            mean += expected[trial, row, expert] * evenly
-                        for expert in range(experts):
-                            total[expert] = gamma * total[expert] + expected[trial, row, expert] - mean
-                        mass = gamma * mass + 1.0
-                for position in range(feedback.outcomes_known[own, before], feedback.outcomes_known[own, now]):
-                    row = feedback.outcomes[own, position]
-                    y = feedback.y[trial, row]
-                    matures = weighing.early and feedback.proxy_seen[own, row] <= feedback.outcome_seen[own, row]
-                    mean = 0.0
-                    for expert in range(experts):
-                        loss = -logs[trial, row, expert, y]
-                        if matures:
-                            for symbol in range(outcomes):
-                                loss += told[trial, row, symbol] * logs[trial, row, expert, symbol]
-                        fresh[expert] = loss
-                        mean += loss * evenly
-                    if matures:
-                        matured = gamma * matured + 1.0
-                        for expert in range(experts):
-                            lean[expert] = gamma * lean[expert] + fresh[expert] - mean
-                    else:
-                        mass = gamma * mass
-                        for expert in range(experts):
-                            total[expert] = gamma * total[expert] + fresh[expert] - mean
-                least, debiased = np.inf, mass / max(matured, 1.0)
-                for expert in range(experts):
-                    fresh[expert] = total[expert] + debiased * lean[expert]
-                    least = min(least, fresh[expert])
-                for expert in range(experts):
-                    leads[trial, expert, now] = least - fresh[expert]
-
-    return compiled(weigh_rounds)

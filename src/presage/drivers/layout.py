@@ -16,13 +16,16 @@ class LaidOut(NamedTuple):
     """What some tables count and how they read it."""
 
     spaces: Spaces
-    keys: tuple[TableKey, ...]  # of each distinct table
+    keys: tuple[TableKey, ...]  # all distinct
     shape: Shape
     sizes: Sizes
 
-    def rows(self, symbols: Array) -> Array:  # int32 [tables, ...]
-        """The row that instances [..., S] name in each table."""
-        return np.stack([key.row(symbols) for key in self.keys]).astype(np.int32)
+    def rows(self, symbols: Array) -> Array:  # int32 [keys, ...]
+        """The row that instances [..., S] name by each key."""
+        named = np.empty((len(self.keys), *symbols.shape[:-1]), np.int32)
+        for place, key in enumerate(self.keys):
+            named[place] = key.row(symbols)
+        return named
 
 
 def lay_out(experts: Sequence[Forecaster], judge: int | None) -> LaidOut:
@@ -49,10 +52,11 @@ def lay_out(experts: Sequence[Forecaster], judge: int | None) -> LaidOut:
     ends = np.cumsum([key.rows * width for (key, _), width in zip(tables, widths.tolist(), strict=True)])
     of_table, parents, strengths = (np.array(part) for part in zip(*levels, strict=True))
     h, g = (np.array([chain[side][-1] for chain in paths]) for side in (0, 1))
+    keys = list(dict.fromkeys(key for key, _ in tables))
     told_by = np.array([] if judge is None else paths[judge][1][1:], np.int64)
     return LaidOut(
         spaces,
-        tuple(key for key, _ in tables),
+        tuple(keys),
         Shape(np.array([kind for _, kind in tables]), of_table, parents, h, g, told_by),
-        Sizes(np.r_[0, ends[:-1]], widths, int(ends[-1]), strengths),
+        Sizes(np.array([keys.index(key) for key, _ in tables]), np.r_[0, ends[:-1]], widths, int(ends[-1]), strengths),
     )

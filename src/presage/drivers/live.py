@@ -1,17 +1,16 @@
 """Events one by one, as a service sees them: the same numbers as the compiled driver on the same events."""
 
 from dataclasses import dataclass, replace
-from functools import lru_cache, partial
+from functools import lru_cache
 from typing import Any, Literal, NamedTuple
 
 import jax
 import numpy as np
 
+from presage.drivers.windows import Windows
 from presage.errors import FeedbackError, RepeatedFeedbackError, UnknownIdError
 from presage.forecasters.contract import Forecaster, Memo, Rows, State
 from presage.learning.keys import Purpose, key_for, root_key
-from presage.learning.replay import Replay, draw_positions
-from presage.learning.window import Window
 from presage.settings import one_of
 from presage.spaces import EMPTY, Array, Instance
 
@@ -70,7 +69,7 @@ class Learner:
         self._state = self._own(forecaster.init(key_for(self._root, Purpose.PARAMETERS)))
         self._open: dict[int, OpenRow] = {}
         self._rehearsed = 0  # how many predictions the training done so far covers
-        self._windows = _Windows(forecaster.replay, forecaster) if forecaster.replay else None
+        self._windows = Windows(forecaster.replay, forecaster.spaces) if forecaster.replay else None
 
     @property
     def state(self) -> State:
@@ -109,7 +108,7 @@ class Learner:
         rows = row.rows()
         self._state = self._run.learn(self._state, rows, _none_of(rows))
         if self._windows:
-            self._windows.proxy(row)
+            self._windows.proxy(row.x, row.z, row.position)
         self._settle(id, row)
 
     def outcome(self, id: int, y: int) -> None:
@@ -122,7 +121,7 @@ class Learner:
         rows = row.rows()
         self._state = self._run.learn(self._state, _none_of(rows), rows)
         if self._windows:
-            self._windows.outcome(row)
+            row.position = self._windows.outcome(row.x, row.z, row.y)
         self._settle(id, row)
 
     def close(self, id: int) -> None:
@@ -159,41 +158,6 @@ class Learner:
     def _settle(self, id: int, row: OpenRow) -> None:
         if EMPTY not in (row.z, row.y):
             del self._open[id]
-
-
-class _Windows:
-    """The two replay windows of a learner."""
-
-    def __init__(self, replay: Replay, forecaster: Forecaster) -> None:
-        self.replay = replay
-        self._proxies = Window(replay.proxy_window, forecaster.spaces)
-        self._outcomes = Window(replay.outcome_window, forecaster.spaces)
-
-    def proxy(self, row: OpenRow) -> None:
-        self._proxies.append(row.x, row.z, EMPTY)
-        if row.position != EMPTY:
-            self._outcomes.complete(row.position, row.z)
-
-    def outcome(self, row: OpenRow) -> None:
-        row.position = self._outcomes.append(row.x, row.z, row.y)
-
-    def draw(self, root: Array, step: int) -> tuple[Rows, Rows]:
-        """The batches of one step."""
-        return (
-            self._batch(self._proxies, root, Purpose.PROXY_BATCH, step),
-            self._batch(self._outcomes, root, Purpose.OUTCOME_BATCH, step),
-        )
-
-    def _batch(self, window: Window, root: Array, purpose: Purpose, step: int) -> Rows:
-        batch = self.replay.batch
-        positions = np.asarray(_draw(root, purpose, step, window.known, window.size, batch))
-        weight = np.full(batch, window.known >= self.replay.start, np.int32)
-        return Rows(*window.rows(positions), (), weight)
-
-
-@partial(jax.jit, static_argnums=(1, 4, 5))
-def _draw(root: Array, purpose: Purpose, step: int, known: int, window: int, batch: int) -> Array:  # noqa: PLR0917
-    return draw_positions(key_for(root, purpose, step), known, window, batch)
 
 
 @lru_cache(maxsize=64)

@@ -2,7 +2,8 @@
 
 import numpy as np
 
-from presage.drivers.kernels import Feedback, Weighing, weighing_loop
+from presage.drivers.kernels import WHOLE, Feedback, Weighing
+from presage.drivers.weighing import weighing_loop
 from presage.forecasters.mixture import Pool
 from presage.forecasters.weights import EarlyWeights
 from presage.spaces import Array
@@ -31,14 +32,23 @@ def weights_of(pool: Pool, feedback: Feedback, logs: Array, expected: Array, tol
     [B, T, K], and the outcomes it told when the outcome came [B, T, Y].
     """
     trials, rounds, experts, outcomes = logs.shape
+    leads, scores = np.empty((trials, experts, rounds), np.float32), np.zeros((trials, 2 * experts + 2))
+    weighing_loop(outcomes)(weighing_of(pool), WHOLE, scores, feedback, logs, expected, told, leads)
+    return to_weights(pool, leads)
+
+
+def weighing_of(pool: Pool) -> Weighing:
+    """How the experts of a mixture are weighed."""
     gamma = pool.rule.gamma if isinstance(pool.rule, EarlyWeights) else 1.0
-    weighing = Weighing(isinstance(pool.rule, EarlyWeights), gamma)
-    weights = np.empty((trials, experts, rounds), np.float32)
-    weighing_loop(outcomes)(weighing, feedback, logs, expected, told, weights)
-    np.exp(weights, out=weights)
-    weights *= (1 - pool.share * experts) / weights.sum(axis=1, keepdims=True)
-    weights += pool.share
-    return weights
+    return Weighing(isinstance(pool.rule, EarlyWeights), gamma)
+
+
+def to_weights(pool: Pool, leads: Array) -> Array:  # [B, K, T]
+    """The weights of experts from their log-weights beside the heaviest one [B, K, T], which are overwritten."""
+    np.exp(leads, out=leads)
+    leads *= (1 - pool.share * leads.shape[1]) / leads.sum(axis=1, keepdims=True)
+    leads += pool.share
+    return leads
 
 
 def weigh(

@@ -6,11 +6,11 @@ import re
 from dataclasses import asdict
 from typing import Any, NamedTuple
 
-import jax
 import numpy as np
 import safetensors
 import safetensors.numpy
 
+from presage.arrays import jax
 from presage.errors import StateFileError
 from presage.forecasters.contract import Forecaster, State
 from presage.spaces import Array

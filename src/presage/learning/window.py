@@ -43,3 +43,13 @@ class Window:
         """x, z and y of the rows at `positions`."""
         places = positions % self.size
         return Instance(self._x.symbols[places], self._x.dense[places]), self._z[places], self._y[places]
+
+    def arrays(self) -> dict[str, Array]:
+        """All that the window holds, by name."""
+        known = np.array(self.known, np.int64)
+        return {"symbols": self._x.symbols, "dense": self._x.dense, "z": self._z, "y": self._y, "known": known}
+
+    def restore(self, arrays: dict[str, Array]) -> None:
+        """Hold what another window of the same size held."""
+        self._x = Instance(arrays["symbols"].copy(), arrays["dense"].copy())
+        self._z, self._y, self.known = arrays["z"].copy(), arrays["y"].copy(), int(arrays["known"])

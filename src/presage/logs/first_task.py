@@ -37,7 +37,8 @@ def _predictions(log: Any, looks: Sequence[Look], pairs: dict[str, str], rows: i
     lines += _signal("outcome", outcome, *signals.get(outcome, (0, ())))
     lines += ["[log]", f"shown_at = {json.dumps(shown)}  # the moment of the prediction"]
     lines += [f"id = {json.dumps(number)}"] if number else ['# id = "COLUMN"  # then rows that come twice are noticed']
-    return [*lines, '# group = "COLUMN"  # predictions that compete with each other, for ranking', "", *_forecaster()]
+    lines += ['# group = "COLUMN"  # predictions that compete with each other, for ranking', ""]
+    return [*lines, *_forecaster(_categories(looks, used, rows))]
 
 
 def _events(looks: Sequence[Look], kind: Look, rows: int) -> list[str]:
@@ -62,15 +63,16 @@ def _events(looks: Sequence[Look], kind: Look, rows: int) -> list[str]:
     ]
     names = ("instance", "subject")
     lines += [f"{name} = {json.dumps(look.name)}" for name, look in zip(names, keys, strict=False)]
-    return [*lines, "", *_forecaster()]
+    return [*lines, "", *_forecaster(_categories(looks, {at, kind.name}, rows))]
 
 
 def _signal(table: str, column: str, delay: int, found: tuple[str, ...]) -> list[str]:
     values = found if len(found) > 1 else ("no", "yes")
     listed = ", ".join(json.dumps(value, ensure_ascii=False) for value in values)
+    advice = "in their order, if they have one" if len(found) > 1 else "correct this: the log does not tell"
     return [
         f"[{table}]",
-        f"values = [{listed}]" + ("" if len(found) > 1 else "  # correct this: the log does not tell"),
+        f"values = [{listed}]  # {advice}",
         f'horizon = "{_rounded(delay)}"  # later is too late',
         f"column = {json.dumps(column)}\nknown_at = {json.dumps(f'{column}_at')}",
         f"# absent = {json.dumps(values[0])}  # if nothing by the horizon means this; otherwise it is censored",
@@ -80,11 +82,20 @@ def _signal(table: str, column: str, delay: int, found: tuple[str, ...]) -> list
 
 def _features(looks: Sequence[Look], used: set[str], rows: int) -> list[str]:
     lines = {look.name: _feature(look, rows) for look in looks if look.name not in used and look.name != "id"}
-    names = [n for n, line in lines.items() if line.startswith('{ kind = "category"')]
-    identity = next((n for n in IDENTITIES if n in names), names[0] if names else None)
-    if identity:
+    for identity in _categories(looks, used, rows)[:1]:
         lines[identity] = lines[identity].replace(" }", ", identity = true }", 1)
     return [f"{'# ' if line.startswith('#') else ''}{_key(n)} = {line.removeprefix('# ')}" for n, line in lines.items()]
+
+
+def _categories(looks: Sequence[Look], used: set[str], rows: int) -> list[str]:
+    """The names of the identity, where there is one, and of the categories coarser than it, the coarsest first."""
+    found = {look.name: look for look in looks if look.name not in used and look.name != "id"}
+    names = [n for n, look in found.items() if _feature(look, rows).startswith('{ kind = "category"')]
+    identity = next((n for n in IDENTITIES if n in names), names[0] if names else None)
+    if identity is None:
+        return []
+    coarser = [n for n in names if found[n].different < found[identity].different]
+    return [identity, *sorted(coarser, key=lambda n: found[n].different)]
 
 
 def _feature(look: Look, rows: int) -> str:
@@ -114,7 +125,7 @@ def _moment(looks: Sequence[Look], taken: set[str]) -> str:
 
 def _rounded(microseconds: int) -> str:
     """The whole hours or days that hold a delay; a week where none was seen."""
-    for unit, most in (("hour", 48), ("day", 10**6)):
+    for unit, most in (("hour", 24), ("day", 10**6)):
         amount = -(-microseconds // (UNITS[unit] * 1_000_000))
         if 0 < amount < most:
             return f"{amount} {unit}{'s' * (amount > 1)}"
@@ -125,5 +136,11 @@ def _key(name: str) -> str:
     return "".join(letter if letter.isascii() and (letter.isalnum() or letter in "_-") else "_" for letter in name)
 
 
-def _forecaster() -> list[str]:
-    return ["[forecaster]", 'kind = "mixture"  # the safe default', ""]
+def _forecaster(categories: Sequence[str]) -> list[str]:
+    """The last table; what instances share is for the reader to say."""
+    lines = ["[forecaster]", 'kind = "mixture"  # the safe default']
+    if len(categories) > 1:
+        groups = [[_key(name) for name in categories[1:last]] for last in (2, 3) if last <= len(categories)]
+        why = f"what a new {categories[0]} shares with others, coarse to fine"
+        lines.append(f"# back_off = {json.dumps(groups)}  # {why}")
+    return [*lines, ""]

@@ -4,6 +4,7 @@ from typing import Any
 
 from presage.errors import DataError
 from presage.logs.engines import Engine
+from presage.logs.kinds import TIME
 from presage.logs.resolved import labelled
 from presage.logs.unused import event_counts
 from presage.logs.wanted import wanted_events, wanted_moments, wanted_predictions
@@ -49,13 +50,12 @@ def _check_length(task: Task, name: str, column: str, found: tuple[int | None, i
     if not rows:
         raise DataError(f"{name} holds no rows", 0, "write or export it again")
     if first is None or end is None:
-        raise DataError(
-            f"no row of {name} has a valid {column}", f"{rows:,} rows", "give times, or name another column"
-        )
+        remedy = f"give {TIME.words}, or name another column in the task"
+        raise DataError(f"no row of {name} has a valid {column}", f"{rows:,} rows", remedy)
     until = end if task.log.until is None else task.log.until
-    for signal in task.signals:
-        if signal.horizon.microseconds > until - first:
-            wrong = f"the horizon of {task.path(signal)} is longer than {name}"
-            remedy = "give a longer log or a shorter horizon"
-            raise DataError(wrong, f"{signal.horizon} in a log of {in_words(max(until - first, 0))}", remedy)
+    longest = max(task.signals, key=lambda signal: signal.horizon.microseconds)
+    if longest.horizon.microseconds > until - first:
+        wrong = f"the horizon of {task.path(longest)} is longer than {name}"
+        remedy = "give a longer log or a shorter horizon"
+        raise DataError(wrong, f"{longest.horizon} in a log of {in_words(max(until - first, 0))}", remedy)
     return until

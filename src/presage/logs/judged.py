@@ -63,7 +63,7 @@ def _check_labels(connection: duckdb.DuckDBPyConnection, task: Task, name: str) 
             value, rows = connection.execute(odd).fetchall()[0]
             if rows:
                 wrong = f"column {signal.source.column} of {name} holds values outside {task.path(signal)}.values"
-                remedy = f"{rows:,} rows do: add what is missing to it, or correct the log"
+                remedy = f"{rows:,} row{'s' * (rows > 1)} in all: add to it what is missing, or correct the log"
                 raise DataError(wrong, value, remedy)
 
 
@@ -110,13 +110,12 @@ def _fates(connection: duckdb.DuckDBPyConnection, task: Task, name: str) -> dict
         found = {fate: sum(row[-1] for row in combined if row[n] == fate) for fate in Fate}
         found = {fate: count for fate, count in found.items() if count}
         known = found.get(Fate.KNOWN, 0) + (found.get(Fate.ABSENT, 0) + found.get(Fate.LATE, 0)) * bool(signal.absent)
-        told = {fate.name.lower(): count for fate, count in found.items()}
+        told = {why.format(signal.name, signal.horizon): found[fate] for fate, why in FATES.items() if fate in found}
         if not known:
             remedy = f"check its columns and horizon ({signal.horizon}), or give a longer log"
-            raise DataError(f"no {signal.name} in {name} ever becomes known", told, remedy)
-        for fate, reason in FATES.items():
-            if count := found.get(fate, 0):
-                counts[reason.format(signal.name, signal.horizon)] = count
+            said = "; ".join(f"{reason}: {count:,}" for reason, count in told.items())
+            raise DataError(f"no {signal.name} in {name} ever becomes known", said, remedy)
+        counts |= told
     return counts
 
 

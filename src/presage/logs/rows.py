@@ -13,6 +13,7 @@ from presage.logs.exclusions import Exclusions
 from presage.logs.joined import join_log
 from presage.logs.judged import check_values, judge
 from presage.logs.quoting import words
+from presage.logs.room import check_room
 from presage.logs.tables import connected
 from presage.logs.vocabularies import learn_vocabularies
 from presage.spaces import Array, Features, Instance
@@ -87,6 +88,7 @@ def _rows(
     check_values(connection, task, name)
     vocabularies = learn_vocabularies(connection, task, name)
     features = task.features(vocabularies)
+    check_room(name, judged.kept, features, len(task.signals))
     order_rows(connection, task, vocabularies)
     revealed = tuple(
         Revealed(signal.name, fetch(connection, f"s{n}"), fetch(connection, f"k{n}"))

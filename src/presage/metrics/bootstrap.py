@@ -6,6 +6,7 @@ chosen from the autocorrelation of the pieces (Politis and White 2004, with the 
 """
 
 import math
+from typing import NamedTuple
 
 import numpy as np
 from scipy.special import stdtrit
@@ -22,6 +23,13 @@ RESAMPLES = 1000
 """How often the runs are drawn."""
 
 
+class Pieces(NamedTuple):
+    """K series added up in B pieces of time, without the rows that are NaN."""
+
+    sums: Array  # float64 [K, B]
+    rows: Array  # int64 [K, B]: how many rows each sum is of
+
+
 def bootstrap_means(losses: Array, *, resamples: int = RESAMPLES, seed: int = 0) -> list[Interval]:
     """The mean of each series [K, n], rows in order of time, with the interval of the block bootstrap.
 
@@ -31,10 +39,12 @@ def bootstrap_means(losses: Array, *, resamples: int = RESAMPLES, seed: int = 0)
     >>> [round(mean, 2) for mean, _, _ in bootstrap_means(losses)]
     [1.0, 1.0]
     """
-    series = np.asarray(losses)
-    if series.ndim != 2 or series.shape[1] < 4:
-        raise ShapeError("a bootstrap needs series of at least 4 rows", series.shape, "give [forecasters, rows]")
-    sums, rows = _pieces(series)
+    return bootstrap_pieces(in_pieces(losses), resamples=resamples, seed=seed)
+
+
+def bootstrap_pieces(pieces: Pieces, *, resamples: int = RESAMPLES, seed: int = 0) -> list[Interval]:
+    """The same as `bootstrap_means`, of series that are added up already: those of a long log need not be together."""
+    sums, rows = pieces
     mean = sums.sum(axis=1) / np.maximum(rows.sum(axis=1), 1)
     # Where the mean is a ratio of resampled sums, this is the part of it that varies.
     centred = sums - mean[:, None] * rows
@@ -61,8 +71,11 @@ def bootstrap_differences(
     return bootstrap_means(losses - against, resamples=resamples, seed=seed)
 
 
-def _pieces(series: Array) -> tuple[Array, Array]:
-    """Sums and numbers of the rows that are not NaN, both [K, B]."""
+def in_pieces(losses: Array) -> Pieces:
+    """Series [K, n], rows in order of time, added up in pieces of time."""
+    series = np.asarray(losses)
+    if series.ndim != 2 or series.shape[1] < 4:
+        raise ShapeError("a bootstrap needs series of at least 4 rows", series.shape, "give [forecasters, rows]")
     rows = series.shape[1]
     first = np.linspace(0, rows, min(PIECES, rows // 2) + 1).astype(np.int64)[:-1]
     # One series at a time: along an axis of a matrix the same sums take forty times as long.
@@ -72,7 +85,7 @@ def _pieces(series: Array) -> tuple[Array, Array]:
         np.stack([np.add.reduceat(each, first, dtype=kind) for each in part])
         for part, kind in ((values, np.float64), (known, np.int64))
     )
-    return sums, numbers
+    return Pieces(sums, numbers)
 
 
 def _half_widths(centred: Array, rows: Array, length: int, resamples: int, seed: int) -> Array:

@@ -40,7 +40,9 @@ class Card:
     stability: Stability
     lead: Estimate  # by how much the proxy is known before the outcome
     wait: float  # the median outcome delay
-    gain: Estimate  # in log loss per prediction on new instances
+    gain: Estimate  # in log loss a prediction if its instance were just launched, beyond what pooling gives
+    new: Estimate  # the same of the log's own new instances: residual against direct table in a backtest
+    overall: Estimate  # and over all its predictions
     kind: Kind = Kind.UNKNOWN
     verdict: str = ""
 

@@ -1,97 +1,145 @@
-"""What a proxy saves on instances without outcomes: a quick replay of the log by counting.
+"""What a proxy saves: the residual against the direct table over the log, by counting, with the same pooling for both.
 
-Each prediction is made twice, as if its instance had been launched at a moment spread evenly over one outcome delay
-before it: no outcome of the instance is known, and of its proxies those that became known since.
+    without the proxy   p(y|x)
+    with it             sum_z g_x(y|z) h(z|x)
 
-    without the proxy   q(y): the running share of the outcome, of the cohort if there is one
-    with the proxy      sum_z g(y|z) h(z|x): g from all pairs known by then, h from the instance's own proxies
+Each factor is estimated along a chain: the whole, the groups that are declared, coarse to fine, and the instance. Every
+level is shrunk to the one before it, with the formulas and strengths of a backtest's tables. So both sides have what
+pooling alone gives, and ln p_with(y) - ln p_without(y) is what the proxy adds, in nats. Three means of it are told:
 
-All estimates are shrunk to the next coarser one with `KAPPA` observations, so a proxy that tells nothing costs little.
-The gain is the mean of ln p_with(y) - ln p_without(y): nats a prediction. It is 0 for a proxy that comes as late as
-the outcome, for one that says nothing, and for one that says the same of every instance.
+    overall   every prediction as it was made, the instance's own outcomes included once they were known
+    new       the same, of those instances that had a proxy and no outcome yet: few rows of some logs, none of others
+    launched  every prediction as if its instance had been launched at a moment spread evenly over one outcome delay
+              before it: no outcome of the instance is known, and of its proxies those that became known since
 
-Nothing is known before it was known. To be quick, what instances share is brought up to date `PIECES` times in the log.
+The first two are the differences that a backtest finds. The last asks every row of the log the question that proxies
+are for, and of every candidate the same rows. It is 0 for a proxy that comes as late as the outcome, and for one that
+says the same of every instance of a group. Nothing is known before it was known.
 """
+
+from typing import NamedTuple
 
 import numpy as np
 
-from presage.metrics.bootstrap import bootstrap_mean
+from presage.metrics.bootstrap import bootstrap_means
 from presage.metrics.estimates import Estimate
+from presage.proxies.feed import Feed, feed, instants
 from presage.proxies.signals import Candidate, Predictions
 from presage.spaces import EMPTY, Array
 
-PIECES = 100
+ALPHA = 1.0
+"""Pseudo-count of every symbol in the whole: Laplace's."""
+
+STRENGTH = 10.0
+"""How many observations a coarser level is worth to a finer one in p(y|x) and h(z|x)."""
+
 KAPPA = 5.0
+"""How many it is worth in g_x(y|z)."""
+
 JUDGED = 200_000
 """The most predictions judged, evenly spread over the log; all of them are learnt from."""
 
+UNKNOWN = Estimate(np.nan, np.nan, np.nan)
 
-def expected_gain(log: Predictions, candidate: Candidate) -> Estimate:
-    """The mean gain in log loss per prediction on new instances, with the interval of the block bootstrap."""
-    gains = gain_of_rows(log, candidate)
-    if np.count_nonzero(~np.isnan(gains)) < 4:
-        return Estimate(np.nan, np.nan, np.nan)
-    return Estimate(*bootstrap_mean(gains))
+CELLS = 20_000_000
+"""The most counts held at a time: with many symbols fewer predictions are judged."""
 
 
-def gain_of_rows(log: Predictions, candidate: Candidate) -> Array:
-    """The gain of each prediction judged, in order; NaN before any pair of proxy and outcome is known."""
-    starts = log.shown_at[np.linspace(0, len(log.x), PIECES, endpoint=False).astype(np.int64)]
-    proxy_at, outcome_at = log.shown_at + candidate.delay, log.shown_at + log.delay
-    cohort = np.zeros(len(log.x), np.int64) if log.cohort is None else log.cohort.astype(np.int64)
-    shape = PIECES, int(cohort.max()) + 1, candidate.symbols, log.outcomes
-    pairs = _known_by(starts, np.fmax(proxy_at, outcome_at), (candidate.z, log.y), (shape[2], shape[3]))
-    outcomes = _known_by(starts, outcome_at, (cohort, log.y), (shape[1], shape[3]))
-    proxies = _known_by(starts, proxy_at, (cohort, candidate.z), (shape[1], shape[2]))
-    base = _shrunk(outcomes.sum(axis=1), np.full(log.outcomes, 1 / log.outcomes))  # [P, Y]
-    q = _shrunk(outcomes, base[:, None])  # [P, C, Y]
-    g = _shrunk(pairs, base[:, None])  # [P, Z, Y]
-    some = _shrunk(proxies.sum(axis=1), np.full(candidate.symbols, 1 / candidate.symbols))
-    h = _shrunk(proxies, some[:, None])  # [P, C, Z]
+class Gain(NamedTuple):
+    """The mean gain in log loss a prediction; NaN where there is nothing to tell it by."""
 
+    launched: Estimate
+    new: Estimate
+    overall: Estimate
+
+
+class Gains(NamedTuple):
+    """The gain of each prediction judged, in order."""
+
+    rows: Array  # int64 [R]: of the log
+    launched: Array  # [R]: NaN before any pair of proxy and outcome is known
+    new: Array  # [R]: NaN but where the instance had a proxy and no outcome
+    overall: Array  # [R]: NaN only if no pair ever is known
+
+
+class _Chain(NamedTuple):
+    """What is known of the judged rows, level by level."""
+
+    log: Predictions
+    rows: Array
+    now: Array  # int64 [R]
+
+    def pooled(self, known: Feed, strength: float, contexts: int = 1) -> Array:
+        """What the whole and the groups say of each row, [R, contexts, symbols]."""
+        shape = len(self.rows), contexts, known.symbols // contexts
+        said = np.full(shape, 1 / shape[2])
+        mass = ALPHA * shape[2]
+        for level in self.log.levels:
+            said = _shrunk(known.counts(level, self.rows, self.now).reshape(shape), said, mass)
+            mass = strength
+        return said
+
+    def own(self, known: Feed, since: Array | None = None) -> Array:
+        """How often each symbol [R, 1, symbols] is known of the instance itself."""
+        return known.counts(self.log.x, self.rows, self.now, since)[:, None]
+
+    def likely(self, h: Array, g: Array) -> Array:
+        """The logarithm of the probability [R] of each row's outcome by h [R, 1, Z] and g [R, Z, Y]."""
+        return np.log((h @ g)[np.arange(len(self.rows)), 0, self.log.y[self.rows]])
+
+
+def expected_gain(log: Predictions, candidate: Candidate) -> Gain:
+    """The mean gains, with the intervals of the block bootstrap."""
+    gains = np.stack(gain_of_rows(log, candidate)[1:])
+    few = np.count_nonzero(~np.isnan(gains), axis=1) < 4
+    if gains.shape[1] < 4:
+        return Gain(*[UNKNOWN] * 3)
+    means = (Estimate(*mean) for mean in bootstrap_means(gains))
+    return Gain(*(UNKNOWN if none else mean for none, mean in zip(few, means, strict=True)))
+
+
+def gain_of_rows(log: Predictions, candidate: Candidate) -> Gains:
+    """The gain of each prediction judged, as it was made and as if its instance were new."""
+    proxies, outcomes, pairs = _feeds(log, candidate)
     rows = np.flatnonzero(log.known)
-    rows = rows[:: max(1, -(-len(rows) // JUDGED))]
-    piece = np.searchsorted(starts, log.shown_at[rows], side="right") - 1
-    own = _shrunk(_own_proxies(log, candidate, proxy_at, rows), h[piece, cohort[rows]])  # [R, Z]
-    with_proxy = (own * g[piece, :, log.y[rows]]).sum(axis=1)
-    gains = np.log(with_proxy) - np.log(q[piece, cohort[rows], log.y[rows]])
-    return np.where(pairs.sum(axis=(1, 2))[piece] > 0, gains, np.nan)
+    rows = rows[:: max(1, -(-len(rows) // max(min(JUDGED, CELLS // pairs.symbols), 1)))]
+    chain = _Chain(log, rows, instants(log.shown_at[rows]))
+    direct = chain.pooled(outcomes, STRENGTH)
+    h, g = chain.pooled(proxies, STRENGTH), chain.pooled(pairs, KAPPA, candidate.symbols)
+    one = np.ones((len(rows), 1, 1))
+
+    young = chain.own(proxies, _since_launch(log, candidate, rows))
+    launched = chain.likely(_shrunk(young, h, STRENGTH), g) - chain.likely(one, direct)
+    own_y, own_z = chain.own(outcomes), chain.own(proxies)
+    direct, h = _shrunk(own_y, direct, STRENGTH), _shrunk(own_z, h, STRENGTH)
+    g = _shrunk(chain.own(pairs).reshape(g.shape), g, KAPPA)
+    overall = chain.likely(h, g) - chain.likely(one, direct)
+    learnt = np.searchsorted(pairs.at, chain.now) > 0
+    is_new = (own_y.sum(axis=(1, 2)) == 0) & (own_z.sum(axis=(1, 2)) > 0)
+    if not learnt.any():
+        overall = np.full(len(rows), np.nan)
+    return Gains(rows, np.where(learnt, launched, np.nan), np.where(is_new, overall, np.nan), overall)
 
 
-def _known_by(starts: Array, at: Array, symbols: tuple[Array, Array], sizes: tuple[int, int]) -> Array:
-    """Counts [P, *sizes] of the pairs of symbols known before each piece begins."""
-    first, second = symbols
-    there = (first != EMPTY) & (second != EMPTY) & ~np.isnan(at)
-    piece = np.searchsorted(starts, at[there], side="right")  # the first that begins after it is known
-    code = (piece * sizes[0] + first[there]) * sizes[1] + second[there]
-    counts = np.bincount(code, minlength=(len(starts) + 1) * sizes[0] * sizes[1])
-    return counts.reshape(-1, *sizes)[:-1].cumsum(axis=0)
-
-
-def _shrunk(counts: Array, to: Array) -> Array:
-    return (counts + KAPPA * to) / (counts.sum(axis=-1, keepdims=True) + KAPPA)
-
-
-def _own_proxies(log: Predictions, candidate: Candidate, proxy_at: Array, rows: Array) -> Array:
-    """How often each proxy [R, Z] is known of the row's instance, had it been launched as said above."""
-    there = np.flatnonzero(candidate.z != EMPTY)
-    there = there[np.argsort(proxy_at[there], kind="stable")]
-    known_at = proxy_at[there]
-    instance = log.x[there]
-    order = np.argsort(instance, kind="stable")  # by instance, then by when it became known
-    key = instance[order] * np.int64(len(there) + 1) + order
-    spread = (np.arange(len(rows)) * 0.6180339887498949) % 1.0  # evenly spread, whatever the order of rows
-    now = log.shown_at[rows]
-    launch = now - spread * np.median(log.delay[log.known])
-    # Proxies of later rows are known from then on; where delays differ this is so for the median row.
-    first, last = (
-        np.searchsorted(key, log.x[rows] * np.int64(len(there) + 1) + np.searchsorted(known_at, at))
-        for at in (launch + np.median(candidate.delay[there]), now)
+def _feeds(log: Predictions, candidate: Candidate) -> tuple[Feed, Feed, Feed]:
+    """Proxies, outcomes, and pairs of both, as they became known."""
+    both = (candidate.z != EMPTY) & (log.y != EMPTY)
+    pair = np.where(both, candidate.z.astype(np.int64) * log.outcomes + log.y, EMPTY)
+    proxy_at, outcome_at = log.shown_at + candidate.delay, log.shown_at + log.delay
+    return (
+        feed(candidate.z, proxy_at, candidate.symbols),
+        feed(log.y, outcome_at, log.outcomes),
+        feed(pair, np.fmax(proxy_at, outcome_at), candidate.symbols * log.outcomes),
     )
-    z = candidate.z[there[order]]
-    first = np.minimum(first, last)
-    own = np.empty((len(rows), candidate.symbols))
-    for symbol in range(candidate.symbols):
-        seen = np.concatenate([[0], np.cumsum(z == symbol)])
-        own[:, symbol] = seen[last] - seen[first]
-    return own
+
+
+def _since_launch(log: Predictions, candidate: Candidate, rows: Array) -> Array:
+    """The instant [R] from which proxies of rows shown after the launch are known; the median row stands for all."""
+    spread = (np.arange(len(rows)) * 0.6180339887498949) % 1.0  # evenly spread, whatever the order of rows
+    launch = log.shown_at[rows] - spread * np.median(log.delay[log.known])
+    known = candidate.delay[candidate.z != EMPTY]
+    return instants(launch + (np.median(known) if len(known) else 0.0))
+
+
+def _shrunk(counts: Array, to: Array, strength: float) -> Array:
+    return (counts + strength * to) / (counts.sum(axis=-1, keepdims=True) + strength)

@@ -1,6 +1,6 @@
 """Report cards of all candidate proxies of a log."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable
 
 import numpy as np
 
@@ -23,7 +23,7 @@ BLOCKS = 50
 
 def judge(
     log: Predictions,
-    candidates: Sequence[Candidate],
+    candidates: Iterable[Candidate],
     *,
     thresholds: Thresholds = DEFAULT,
     progress: Callable[[str], None] | None = None,
@@ -66,6 +66,7 @@ def measure(log: Predictions, candidate: Candidate) -> Card:
     block = np.arange(len(rows)) * blocks // len(rows)
     told = information(x, z, y, candidate.symbols, log.outcomes, block=block)
     cohort = None if log.cohort is None else log.cohort[rows]
+    gain = expected_gain(log, candidate)
     return Card(
         name=candidate.name,
         rows=len(rows),
@@ -78,5 +79,7 @@ def measure(log: Predictions, candidate: Candidate) -> Card:
         stability=stability(x, z, y, (candidate.symbols, log.outcomes), cohort),
         lead=lead_time(candidate.delay, log.delay),
         wait=float(np.median(log.delay[log.known])),
-        gain=expected_gain(log, candidate),
+        gain=gain.launched,
+        new=gain.new,
+        overall=gain.overall,
     )

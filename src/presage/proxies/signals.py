@@ -26,6 +26,7 @@ class Predictions:
     delay: Array  # float64 [n]: days from the prediction until its outcome is known
     outcomes: int  # how many symbols y has
     cohort: Array | None = None  # int32 [n]: a group of instances or of subjects, from 0
+    finer: tuple[Array, ...] = ()  # each int32 [n]: groups within the cohort, coarse to fine, to pool over as well
 
     def __post_init__(self) -> None:
         x = whole_numbers("instance", self.x).astype(np.int64)
@@ -46,13 +47,19 @@ class Predictions:
             raise InputError(f"row {bad} was shown before the row above it", float(shown_at[bad]), remedy)
         _set(self, "shown_at", shown_at)
         if self.cohort is not None:
-            cohort = whole_numbers("cohort", self.cohort)
-            _set(self, "cohort", _row_by_row("cohort", check_symbols("cohort", cohort, 2**31 - 1), x))
+            _set(self, "cohort", _group("cohort", self.cohort, x))
+        object.__setattr__(self, "finer", tuple(_group("finer group", group, x) for group in self.finer))
 
     @property
     def known(self) -> Array:
         """Which rows have an outcome."""
         return self.y != EMPTY
+
+    @property
+    def levels(self) -> tuple[Array, ...]:
+        """What rows are pooled by, coarse to fine: the whole, and the groups."""
+        cohort = () if self.cohort is None else (self.cohort,)
+        return (np.zeros(len(self.x), np.int32), *cohort, *self.finer)
 
 
 @dataclass(frozen=True, eq=False)
@@ -82,6 +89,10 @@ def checked_delay(name: str, delay: Any, symbols: Array) -> Array:
         remedy = "give days of at least 0, or the symbol -1 where it never became known"
         raise DelayError(f"the {name} of row {row} has no delay", float(array[row]), remedy)
     return array
+
+
+def _group(name: str, group: Array, rows: Array) -> Array:
+    return _row_by_row(name, check_symbols(name, whole_numbers(name, group), 2**31 - 1), rows)
 
 
 def _row_by_row(name: str, array: Array, rows: Array) -> Array:

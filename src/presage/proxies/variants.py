@@ -1,6 +1,6 @@
 """Variants of a proxy, to be judged beside it: other cut points of a count, other horizons of a signal."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from itertools import combinations
 
 import numpy as np
@@ -10,24 +10,32 @@ from presage.proxies.signals import Candidate
 from presage.settings import positive, whole
 from presage.spaces import EMPTY, Array
 
+PIECES = (2, 3)
+"""Into how many symbols a proxy is merged."""
 
-def cut_points(candidate: Candidate, pieces: Sequence[int] = (2, 3)) -> list[Candidate]:
+
+def cuts_of(symbols: int, pieces: Sequence[int] = PIECES) -> list[tuple[int, ...]]:
+    """All ways to cut so many symbols in a row into fewer `pieces`, by the first symbol of each piece but the first.
+
+    >>> cuts_of(4, pieces=[2])
+    [(1,), (2,), (3,)]
+    """
+    fewer = [number for number in pieces if whole("pieces", number, 2) < symbols]
+    return [edges for number in fewer for edges in combinations(range(1, symbols), number - 1)]
+
+
+def cut_points(candidate: Candidate, pieces: Sequence[int] = PIECES) -> Iterator[Candidate]:
     """All ways to merge neighbouring symbols of an ordered proxy into so many `pieces`.
 
     >>> clicks = Candidate("clicks", np.array([0, 1, 2, 3]), 1.0, symbols=4)
     >>> [variant.name for variant in cut_points(clicks, pieces=[2])]
     ['clicks cut at 1', 'clicks cut at 2', 'clicks cut at 3']
     """
-    found = []
-    for number in pieces:
-        if whole("pieces", number, 2) >= candidate.symbols:
-            continue
-        for edges in combinations(range(1, candidate.symbols), number - 1):
-            merged = np.searchsorted(np.array(edges), candidate.z, side="right")
-            z = np.where(candidate.z == EMPTY, EMPTY, merged)
-            name = f"{candidate.name} cut at {', '.join(str(edge) for edge in edges)}"
-            found.append(Candidate(name, z, candidate.delay, number))
-    return found
+    for edges in cuts_of(candidate.symbols, pieces):
+        merged = np.searchsorted(np.array(edges), candidate.z, side="right")
+        z = np.where(candidate.z == EMPTY, EMPTY, merged)
+        name = f"{candidate.name} cut at {', '.join(str(edge) for edge in edges)}"
+        yield Candidate(name, z, candidate.delay, len(edges) + 1)
 
 
 def horizons(

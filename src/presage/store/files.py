@@ -3,13 +3,15 @@
 import os
 import shutil
 import tempfile
+from contextlib import suppress
 from pathlib import Path
 
 from presage.errors import OutputError
 
 
 def check_folder(folder: Path) -> Path:
-    """The folder, made if need be; refused at once if nothing can be written there."""
+    """The folder; refused at once if nothing can be written there. One that is not there yet is not left behind."""
+    made = [path for path in (folder, *folder.parents) if not path.exists()]
     try:
         folder.mkdir(parents=True, exist_ok=True)
         with tempfile.TemporaryFile(dir=folder) as probe:
@@ -18,12 +20,16 @@ def check_folder(folder: Path) -> Path:
         raise OutputError(
             "nothing can be written there", str(folder), f"choose another folder ({error.strerror})"
         ) from error
+    finally:
+        for path in made:
+            with suppress(OSError):
+                path.rmdir()
     return folder
 
 
 def write_together(folder: Path, files: dict[str, bytes]) -> list[Path]:
     """The paths of the files, all written and synced aside and only then moved in; if writing fails none is."""
-    check_folder(folder)
+    check_folder(folder).mkdir(parents=True, exist_ok=True)
     waiting = Path(tempfile.mkdtemp(prefix=".unfinished-", dir=folder))
     try:
         for name, data in files.items():

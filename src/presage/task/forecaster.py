@@ -44,4 +44,7 @@ def _back_off(section: Section, symbols: tuple[str, ...]) -> tuple[tuple[str, ..
             if name not in symbols:
                 where = f"{section.at('back_off')}[{place}] names no feature with symbols"
                 raise SettingError(where, name, f"choose among {', '.join(symbols)}")
+        if place and not set(groups[place - 1]) < set(group):
+            where = f"{section.at('back_off')}[{place}] must hold the features of the group before it and more"
+            raise SettingError(where, group, f"begin with those of {groups[place - 1]}: groups run from coarse to fine")
     return tuple(tuple(group) for group in groups)

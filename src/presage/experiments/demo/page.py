@@ -1,47 +1,41 @@
-"""The demo's page: the loss over time, the table, and the shop behind them."""
+"""The demo's page: the loss over time, who wins when, the scores, and the shop behind them."""
 
 import dataclasses
 from typing import Any
 
 import numpy as np
 
-from presage.charts.pictures import Section, page, table
-from presage.charts.style import COLOURS, DASHES, FONT, alt, rows_chart, scale, styled
+from presage.charts.delays import delays_chart, signal_lines
+from presage.charts.key import family_lines, key, points_key
+from presage.charts.over_time import over_time_chart
+from presage.charts.pages import Panel, Section, page, paragraph, table
+from presage.charts.reliability import reliability_chart
+from presage.charts.times import Times
+from presage.charts.winners import winners_chart
 from presage.experiments.demo.problem import NAMES, ShopRun, verdict
 from presage.spaces import Array
 from presage.worlds.shop import ShopSettings
 
-LOOKS = {"marginal": ("#999999", [4, 4])} | {name: (COLOURS[name], DASHES[name]) for name in COLOURS}
+GROUP = 5
+"""How many days are averaged for a point of a curve."""
 
 
-def loss_over_time(settings: ShopSettings, run: ShopRun, days: int = 5) -> Any:
-    """Each forecaster's loss beyond the best possible, averaged over a few days."""
-    rows = [
-        {"day": day, "excess": value, "forecaster": name}
-        for name in NAMES
-        for day, value in _averaged(run.excess[name].mean(axis=0), days)
-    ]
-    names = list(NAMES)
-    base = rows_chart(rows)
-    x = alt.X("day:Q", title="day", scale=alt.Scale(domain=[0, settings.days]))
-    y = alt.Y("excess:Q", title=["loss beyond the best possible", "(nats a purchase)"], scale=alt.Scale(zero=True))
-    colour = alt.Color("forecaster:N", scale=scale({n: LOOKS[n][0] for n in names}, names), title=None)
-    dash = alt.StrokeDash("forecaster:N", scale=scale({n: LOOKS[n][1] for n in names}, names), title=None)
-    line = base.mark_line(strokeWidth=2).encode(
-        x=x, y=y, color=colour, strokeDash=dash, tooltip=["forecaster:N", "day:Q", "excess:Q"]
+def demo_page(settings: ShopSettings, trials: int, seed: int, run: ShopRun) -> bytes:
+    """The page, in one self-contained file."""
+    times, losses = _over_time(settings, run)
+    return page(
+        "Presage demo: will the reader finish the book?",
+        [verdict(settings, run)],
+        [
+            _loss_section(settings, trials, times, losses),
+            _score_section(settings, run),
+            _winner_section(times, losses),
+            _delay_section(settings),
+            _reliability_section(run),
+            _shop_section(settings),
+        ],
+        f"{trials} shops, seed {seed}.",
     )
-    moment = rows_chart([{"day": settings.outcome_days, "text": "first outcomes known"}])
-    rule = moment.mark_rule(strokeDash=[6, 4], color="#555555").encode(x="day:Q")
-    words = moment.mark_text(align="left", dx=5, dy=-4, baseline="bottom", font=FONT).encode(
-        x="day:Q", y=alt.value(12), text="text:N"
-    )
-    return styled((line + rule + words).properties(width="container", height=320)).configure_legend(orient="bottom")
-
-
-def _averaged(values: Array, days: int) -> list[tuple[float, float]]:
-    whole = len(values) // days * days
-    means = np.asarray(values[:whole]).reshape(-1, days).mean(axis=1)
-    return [(days * (at + 0.5), float(mean)) for at, mean in enumerate(means)]
 
 
 def score_rows(run: ShopRun) -> tuple[list[str], list[list[str]]]:
@@ -51,33 +45,67 @@ def score_rows(run: ShopRun) -> tuple[list[str], list[list[str]]]:
     return head, rows
 
 
-def _cell(interval: Any) -> str:
-    return f"{interval.mean:.4f} ± {(interval.high - interval.low) / 2:.4f}"
+def _over_time(settings: ShopSettings, run: ShopRun) -> tuple[Times, dict[str, Array]]:
+    """Each forecaster's loss beyond the best possible, averaged over a few days; the days left over are not shown."""
+    groups = max(settings.days // GROUP, 1)
+    size = min(GROUP, settings.days)
+    means = {name: run.excess[name].mean(axis=0)[: groups * size].reshape(groups, size).mean(axis=1) for name in NAMES}
+    return Times(size * np.arange(groups + 1), "day", dates=False), means
 
 
-def demo_page(settings: ShopSettings, trials: int, seed: int, run: ShopRun) -> bytes:
-    """The page, in one self-contained file."""
+def _loss_section(settings: ShopSettings, trials: int, times: Times, losses: dict[str, Array]) -> Section:
     delays = f"{settings.proxy_days} day" if settings.proxy_days == 1 else f"{settings.proxy_days} days"
-    about = (
-        f"<p>{settings.purchases} purchases a day for {settings.days} days; {settings.new_titles} new titles a day. "
+    about = paragraph(
+        f"{settings.purchases} purchases a day for {settings.days} days; {settings.new_titles} new titles a day. "
         f"How a book was begun is known after {delays}, whether it was finished after {settings.outcome_days} days. "
         "Each forecaster is asked at every purchase and learns only from what is known by then. "
-        f"The mean of {trials} simulated shops, in groups of five days.</p>"
+        f"The mean of {trials} simulated shops, in groups of five days."
     )
-    after = (
-        f"<p>Purchases from day {settings.outcome_days} on. Log loss in nats, and its distance from a forecaster who "
+    marks = {"first outcomes known": float(settings.outcome_days)}
+    chart = over_time_chart(times, losses, "nats beyond the best", marks)
+    panel = Panel("Loss beyond the best possible (nats a purchase): the lower the better", chart)
+    return Section("Loss over time", about + key(family_lines(NAMES)), [panel])
+
+
+def _score_section(settings: ShopSettings, run: ShopRun) -> Section:
+    after = paragraph(
+        f"Purchases from day {settings.outcome_days} on. Log loss in nats, and its distance from a forecaster who "
         "knows each title's true probabilities, with 95 % intervals over shops. All tables pool alike, through the "
-        "genre to the whole shop; the marginal gives every title the same probability.</p>"
+        "genre to the whole shop; the marginal gives every title the same probability."
     )
+    return Section("Scores", after + table(*score_rows(run)))
+
+
+def _winner_section(times: Times, losses: dict[str, Array]) -> Section:
+    about = paragraph(
+        "In each group of days the forecaster with the least loss has the dark cell in its colour; of the others, the "
+        "greyer a cell the nearer it comes. Blank: all are alike, for no outcome is known yet."
+    )
+    return Section("Who wins when", about, [Panel("All purchases", winners_chart(times, losses))])
+
+
+def _delay_section(settings: ShopSettings) -> Section:
+    lines = signal_lines(["how it was begun"], "whether it was finished")
+    at = np.linspace(0, 1.05 * settings.outcome_days, 400)
+    delays = dict(zip(lines, (settings.proxy_days, settings.outcome_days), strict=True))
+    chart = delays_chart(lines, at, {name: (at >= delay).astype(float) for name, delay in delays.items()}, "days")
+    return Section("Delays", key(lines), [Panel("How much is known after a while", chart)])
+
+
+def _reliability_section(run: ShopRun) -> Section:
+    about = paragraph(
+        "Purchases in bins of equally many: how likely it was said that the book would be finished, and how often it "
+        "was, with 95 % intervals. On the slanted line all would be right."
+    )
+    chart = reliability_chart(run.reliable)
+    return Section("Reliability", about + points_key(list(run.reliable)), [Panel("Finished", chart)], small=True)
+
+
+def _shop_section(settings: ShopSettings) -> Section:
     fields = [[field.name, str(getattr(settings, field.name))] for field in dataclasses.fields(settings)]
     shop = "<p>Change any of them: <code>presage demo --set title_spread=0 --set days=180</code>.</p>"
-    return page(
-        "Presage demo: will the reader finish the book?",
-        verdict(settings, run),
-        [
-            Section("Loss over time", about, loss_over_time(settings, run)),
-            Section("Scores", after + table(*score_rows(run))),
-            Section("The shop", shop + table(["setting", "value"], fields)),
-        ],
-        f"{trials} shops, seed {seed}.",
-    )
+    return Section("The shop", shop + table(["setting", "value"], fields))
+
+
+def _cell(interval: Any) -> str:
+    return f"{interval.mean:.4f} ± {(interval.high - interval.low) / 2:.4f}"

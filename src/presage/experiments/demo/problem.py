@@ -11,6 +11,7 @@ from presage.forecasters.direct_table import direct_table
 from presage.forecasters.factored_table import factored_table
 from presage.forecasters.mixture import mixture
 from presage.forecasters.residual_table import residual_table
+from presage.metrics.calibration import Reliability, reliability
 from presage.metrics.intervals import Interval, mean_interval
 from presage.spaces import Array, Spaces
 from presage.timeline.episode import Episode
@@ -41,6 +42,7 @@ class ShopRun(NamedTuple):
     excess: dict[str, Array]  # by forecaster, [trials, days]: mean loss of the day beyond the truth's
     scores: list[Score]
     new_share: float  # of purchases, after the first outcomes
+    reliable: dict[str, Reliability]  # of direct and mixture: how often books were finished, by how likely it was said
 
 
 def shop_forecasters(spaces: Spaces) -> Forecaster:
@@ -72,7 +74,8 @@ def run_shop(settings: ShopSettings, trials: int, seed: int, progress: Progress)
     excess = {
         name: (own - dealt.true_loss).reshape(trials, settings.days, -1).mean(axis=-1) for name, own in each.items()
     }
-    return ShopRun(excess, scores, float(new.mean()))
+    reliable = {name: _reliability(each[name][:, late], dealt.episode.y[:, late]) for name in ("direct", "mixture")}
+    return ShopRun(excess, scores, float(new.mean()), reliable)
 
 
 def _marginal(episode: Episode) -> Array:
@@ -81,6 +84,13 @@ def _marginal(episode: Episode) -> Array:
         np.zeros_like(episode.z), episode.z, episode.y, episode.proxy_seen, episode.outcome_seen
     )
     return count_experts(direct_table(Spaces(1, 3, 2)), everything).own
+
+
+def _reliability(losses: Array, y: Array) -> Reliability:
+    """How often books were finished; of two outcomes the loss tells how likely both were said to be."""
+    said = np.exp(-losses).ravel()
+    finished = y.ravel() == 1
+    return reliability(np.where(finished, said, 1 - said), finished, bins=12, equal="rows")
 
 
 def _score(name: str, losses: Array, truth: Array, new: Array) -> Score:

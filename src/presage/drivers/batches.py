@@ -1,0 +1,165 @@
+"""Rows learnt batch after batch, as a service does: what the compiled driver learns between two rounds.
+
+The order within a batch is that of a round: proxies in the order they came, then outcomes, then training that is due.
+Batches are cut into pieces of fixed shapes, so the same rows in the same batches give the same bits.
+"""
+
+from functools import lru_cache
+from typing import Any, NamedTuple
+
+import jax
+import numpy as np
+
+from presage.drivers.lessons import Lessons
+from presage.drivers.windows import Windows
+from presage.forecasters.contract import Forecaster, Rows, State
+from presage.learning.keys import Purpose, key_for, root_key
+from presage.learning.window import Window
+from presage.spaces import Array, Instance
+
+PIECES = (16, 256)
+"""Rows learnt at once: few where few came, otherwise many."""
+
+
+class BatchLearner:
+    """A forecaster that learns batch after batch; it predicts nothing, what was predicted comes with the rows."""
+
+    def __init__(self, forecaster: Forecaster, key: Any = 0) -> None:
+        self.forecaster = forecaster
+        self.predictions = 0
+        self._root = root_key(key)
+        self._run = _compiled(forecaster)
+        self._state = jax.tree.map(jax.numpy.array, forecaster.init(key_for(self._root, Purpose.PARAMETERS)))
+        self._windows = Windows(forecaster.replay, forecaster.spaces) if forecaster.replay else None
+        self._memo = memo_shape(forecaster)
+
+    @property
+    def state(self) -> State:
+        """What has been learnt so far; a copy."""
+        return jax.tree.map(np.array, self._state)
+
+    def learn(self, proxies: Lessons, outcomes: Lessons, predictions: int) -> None:
+        """Learn from a batch, and train as often as `predictions`, made so far in all, asks for."""
+        for piece in _pieces(proxies, self._memo):
+            self._state = self._run.proxies(self._state, piece)
+        for piece in _pieces(outcomes, self._memo):
+            self._state = self._run.outcomes(self._state, piece)
+        before, self.predictions = self.predictions, predictions
+        if self._windows:
+            self._remember(proxies, outcomes)
+            self._rehearse(self._windows, before)
+
+    def parameters(self) -> tuple[Array, ...]:
+        """The leaves of the state."""
+        return tuple(np.asarray(leaf) for leaf in jax.tree.leaves(self._state))
+
+    def tensors(self) -> dict[str, Array]:
+        """All that later learning depends on but the number of predictions, by name."""
+        leaves = jax.tree_util.tree_flatten_with_path(self._state)[0]
+        kept = {f"state.{jax.tree_util.keystr(path, simple=True, separator='.')}": np.array(x) for path, x in leaves}
+        for name, window in self._each_window():
+            kept |= {f"{name}.{part}": array for part, array in window.arrays().items()}
+        return kept
+
+    def restore(self, tensors: dict[str, Array], predictions: int) -> None:
+        """Go on from what another learner of the same forecaster had kept."""
+        leaves, shape = jax.tree_util.tree_flatten_with_path(self._state)
+        names = [f"state.{jax.tree_util.keystr(path, simple=True, separator='.')}" for path, _ in leaves]
+        self._state = jax.tree.unflatten(shape, [jax.numpy.array(tensors[name]) for name in names])
+        for name, window in self._each_window():
+            window.restore({part: tensors[f"{name}.{part}"] for part in window.arrays()})
+        self.predictions = predictions
+
+    def _each_window(self) -> list[tuple[str, Window]]:
+        windows = self._windows
+        return [("proxies", windows.proxies), ("outcomes", windows.outcomes)] if windows else []
+
+    def _remember(self, proxies: Lessons, outcomes: Lessons) -> None:
+        assert self._windows is not None
+        for row in range(len(proxies.z)):
+            self._windows.proxy(_row(proxies.x, row), int(proxies.z[row]), int(proxies.position[row]))
+        for row in range(len(outcomes.z)):
+            self._windows.outcome(_row(outcomes.x, row), int(outcomes.z[row]), int(outcomes.y[row]))
+
+    def _rehearse(self, windows: Windows, before: int) -> None:
+        replay = windows.replay
+        first, last = before // replay.every, self.predictions // replay.every
+        for step in range(first * replay.steps, last * replay.steps):
+            self._state = self._run.rehearse(self._state, *windows.draw(self._root, step))
+
+
+class MemoShape(NamedTuple):
+    """How a memo is flattened."""
+
+    structure: Any  # of the pytree
+    shapes: tuple[tuple[int, ...], ...]  # of its leaves, all float32
+
+    @property
+    def width(self) -> int:
+        """How many numbers a memo is."""
+        return sum(int(np.prod(shape)) for shape in self.shapes)
+
+    def flatten(self, memo: Any) -> Array:  # float32 [M]
+        """The leaves of a memo, one after another."""
+        leaves = [np.asarray(leaf, np.float32).ravel() for leaf in jax.tree.leaves(memo)]
+        return np.concatenate(leaves) if leaves else np.zeros(0, np.float32)
+
+    def unflatten(self, flat: Array) -> Any:
+        """The memos [N, ...] whose leaves are `flat` [N, M]."""
+        ends = np.cumsum([int(np.prod(shape)) for shape in self.shapes])[:-1]
+        parts = np.split(flat, ends, axis=1) if self.shapes else []
+        leaves = [part.reshape(len(flat), *shape) for part, shape in zip(parts, self.shapes, strict=True)]
+        return jax.tree.unflatten(self.structure, leaves)
+
+
+@lru_cache(maxsize=64)
+def memo_shape(forecaster: Forecaster) -> MemoShape:
+    """How the memos of a forecaster are flattened."""
+    features = forecaster.spaces.features
+    x = Instance(np.zeros(features.slots, np.int32), np.zeros(features.dense, np.float32))
+    state = jax.eval_shape(forecaster.init, jax.random.key(0))
+    memo = jax.eval_shape(forecaster.predict, state, x).memo
+    return MemoShape(jax.tree.structure(memo), tuple(leaf.shape for leaf in jax.tree.leaves(memo)))
+
+
+class _Compiled(NamedTuple):
+    proxies: Any  # (state, rows) -> state
+    outcomes: Any
+    rehearse: Any
+
+
+@lru_cache(maxsize=64)
+def _compiled(forecaster: Forecaster) -> _Compiled:
+    """The steps of a forecaster, each of which gives up the state it is given."""
+
+    def none_of(rows: Rows) -> Rows:
+        none: Rows = jax.tree.map(lambda part: part[:0], rows)
+        return none
+
+    return _Compiled(
+        jax.jit(lambda state, rows: forecaster.learn(state, rows, none_of(rows)), donate_argnums=0),
+        jax.jit(lambda state, rows: forecaster.learn(state, none_of(rows), rows), donate_argnums=0),
+        jax.jit(forecaster.rehearse, donate_argnums=0),
+    )
+
+
+def _pieces(lessons: Lessons, memo: MemoShape) -> list[Rows]:
+    """The lessons as rows of fixed shapes, filled up with rows of no weight."""
+    count, size = len(lessons.z), PIECES[0] if len(lessons.z) <= PIECES[0] else PIECES[1]
+    pieces = []
+    for first in range(0, count, size):
+        part = slice(first, min(first + size, count))
+        spare = size - (part.stop - first)
+        x = Instance(*(_filled(each[part], spare) for each in lessons.x))
+        weight = np.r_[np.ones(size - spare, np.int32), np.zeros(spare, np.int32)]
+        memos = memo.unflatten(_filled(lessons.memo[part], spare))
+        pieces.append(Rows(x, _filled(lessons.z[part], spare), _filled(lessons.y[part], spare), memos, weight))
+    return pieces
+
+
+def _filled(rows: Array, spare: int) -> Array:
+    return np.concatenate([rows, np.zeros((spare, *rows.shape[1:]), rows.dtype)]) if spare else rows
+
+
+def _row(x: Instance, row: int) -> Instance:
+    return Instance(x.symbols[row], x.dense[row])
