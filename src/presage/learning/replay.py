@@ -45,6 +45,6 @@ def draw_positions(key: Key, known: Array, window: int, batch: int) -> Array:
     """
     first = jnp.maximum(known - window, 0)
     uniform = jax.random.uniform(key, (batch,))
-    # 23 random bits spread over windows of a few thousand: no position is favoured by more than 1 in 2,000.
+    # 23 random bits: in a window of n rows no position is favoured by more than n in 2^23.
     drawn = jnp.floor(uniform * (known - first)).astype(jnp.int32)
     return jnp.clip(first + drawn, 0, jnp.maximum(known - 1, 0))
