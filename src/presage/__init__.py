@@ -4,6 +4,7 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from presage.client import Client
     from presage.drivers.compiled import play, play_trials
     from presage.drivers.live import Learner
     from presage.forecasters.checks import check_forecaster
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
     from presage.timeline.episode import Episode
 
 __all__ = [
+    "Client",
     "Delays",
     "Episode",
     "Features",
@@ -46,6 +48,7 @@ __all__ = [
 ]
 
 _HOMES = {
+    "Client": "client",
     "Delays": "timeline.delays",
     "Episode": "timeline.episode",
     "Features": "spaces",

@@ -17,6 +17,7 @@ COMMANDS = {  # name: where it is, and what it is for
     "demo": ("presage.cli.demo:demo", "Simulate an ebook shop and forecast who will finish the book."),
     "proxies": ("presage.cli.proxies:proxies", "Judge early signs on your own log: which to use, and how."),
     "reproduce": ("presage.cli.reproduce:reproduce", "Reproduce figures of the paper and say which claims hold."),
+    "serve": ("presage.cli.serve:serve_command", "Answer predictions over HTTP and learn from what comes back."),
     "task": ("presage.cli.task:task", "Write or check the file that describes your problem."),
     "tune": ("presage.cli.tune:tune_command", "Search the settings of an experiment, as the paper did."),
 }

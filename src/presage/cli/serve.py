@@ -1,0 +1,67 @@
+"""`presage serve`: predictions over HTTP, and learning from what comes back."""
+
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import click
+
+from presage.cli.talk import console
+from presage.service.access import Access, called, read_token
+from presage.service.app import create_app
+from presage.service.limits import Limits, limits
+from presage.service.server import bind, listen, serve
+from presage.task.task import load_task
+
+PATH = click.Path(path_type=Path)
+
+
+def limit_options(command: Callable[..., Any]) -> Callable[..., Any]:
+    """A command with an option for each limit of the service."""
+    for limit in reversed(limits()):
+        flag = f"--{limit.name.replace('_', '-')}"
+        command = click.option(
+            flag, limit.name, type=limit.kind, default=limit.default, show_default=True, help=f"{limit.about}."
+        )(command)
+    return command
+
+
+@click.command("serve", epilog="Example: presage serve --task shop.toml --data shop-data")
+@click.option("--task", "task_file", type=PATH, required=True, help="What is predicted, from which features.")
+@click.option(
+    "--data", "folder", type=PATH, required=True, help="The folder that keeps the log; made if there is none."
+)
+@click.option("--host", default="127.0.0.1", show_default=True, help="The address to listen on.")
+@click.option("--port", type=click.IntRange(0, 65535), default=8000, show_default=True, help="0: any that is free.")
+@click.option(
+    "--token-file", type=PATH, help="A file with the token that requests must carry; needed off the loopback."
+)
+@click.option("--allowed-host", "names", multiple=True, help="A further name it is called by; '*' for any.")
+@limit_options
+def serve_command(task_file: Path, folder: Path, host: str, port: int, **options: Any) -> int:
+    """Answer predictions over HTTP, keep what comes back, and learn from it.
+
+    Without a token only this machine is served. It stops on SIGTERM (exit code 0) or an interrupt (130), after the
+    requests under way; it ends with 3 if the disk can no longer be trusted.
+    """
+    from presage.service.core import open_service  # noqa: PLC0415
+
+    token_file, names = options.pop("token_file"), options.pop("names")
+    settings = Limits(**options)
+    task = load_task(task_file)
+    access = Access(read_token(token_file) if token_file else None, called(host, names))
+    sockets = bind(host, port, access.token)
+    with console.status("taking up what is in the data folder"):
+        service = open_service(task_file, folder, settings, _now)
+    try:
+        for address in listen(sockets):
+            console.print(f"Listening on {address}", markup=False, soft_wrap=True)
+        return serve(create_app(service, task, settings, access), settings, sockets)
+    finally:
+        service.close()
+
+
+def _now() -> int:
+    """Microseconds since 1970 UTC."""
+    return time.time_ns() // 1000

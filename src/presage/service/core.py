@@ -1,0 +1,265 @@
+"""The service behind HTTP: a log that one thread writes, a learner in a process of its own, and predictions between."""
+
+import asyncio
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from threading import Event as Flag
+from threading import Thread
+from typing import Any
+
+import numpy as np
+
+from presage.errors import BusyError
+from presage.service.engines import Engine, engine_for
+from presage.service.features import feature_encoder
+from presage.service.folders import TASK, open_folder
+from presage.service.limits import Limits
+from presage.service.messages import Answered, Asked, Done, Fed, Looked
+from presage.service.snapshots import positions
+from presage.service.tasks import task_forecaster
+from presage.service.teacher import Teacher
+from presage.service.watch.fold import Watch
+from presage.service.watch.look_back import look_back
+from presage.service.watch.subject import subject_of
+from presage.service.watch.watcher import Names, Sample, Watcher
+from presage.spaces import Array, Instance
+from presage.store.group import Answer
+from presage.store.log import LogStore
+from presage.store.sqlite import SqliteLog
+from presage.store.writer import Writer
+from presage.task.task import Task
+from presage.timeline.entries import NOTHING, Event, Feedback, Kind, Predicted, decode_predicted
+from presage.timeline.join import Bin, Decision, Horizons, Known
+
+TICK = 1.0
+"""Seconds between two looks at what is overdue."""
+
+LAG = 500_000
+"""Lessons that may wait for the learner before no more are taken."""
+
+
+@dataclass(frozen=True)
+class Parts:
+    """What a service is made of."""
+
+    task: Task
+    engine: Engine
+    writer: Writer
+    teacher: Teacher
+    horizons: Horizons
+    clock: Callable[[], int]
+    watcher: Watcher
+
+
+def open_service(task_file: Path, folder: Path, settings: Limits, clock: Callable[[], int]) -> "LiveService":
+    """The service of a task on its data folder; what was there before is taken up again."""
+    task, digest = open_folder(task_file, folder)
+    engine, horizons = engine_for(task_forecaster(task)), horizons_of(task)
+    store = SqliteLog(folder, digest)
+    snapshots = folder / "snapshots"
+    known = [seq for seq in positions(snapshots) if 0 < seq <= store.head.seq] if snapshots.exists() else []
+    try:
+        chains = {str(seq): store.chain_at(seq).hex() for seq in known}
+        teacher = Teacher(engine, folder / TASK, snapshots, chains)
+        teacher.catch_up(store, horizons)
+        watch = Watch(subject_of(engine.forecaster, horizons))
+        look_back(watch, store)
+    except BaseException:
+        store.close()
+        raise
+    watcher = Watcher(watch, Names(task.name, engine.forecaster.name, task.proxy().values, task.outcome.values))
+    writer = Writer(store, horizons, clock, teacher.teach, show=watcher.see)
+    return LiveService(Parts(task, engine, writer, teacher, horizons, clock, watcher), settings)
+
+
+def horizons_of(task: Task) -> Horizons:
+    """How long the signals of a task are waited for."""
+    proxy, outcome = task.proxy(), task.outcome
+    absent = (NOTHING if s.absent_symbol is None else s.absent_symbol for s in (proxy, outcome))
+    return Horizons(proxy.horizon.microseconds, outcome.horizon.microseconds, *absent)
+
+
+class LiveService:
+    """Answers predictions from the last published parameters; everything that happens goes through the log."""
+
+    def __init__(self, parts: Parts, settings: Limits) -> None:
+        self._parts, self._settings = parts, settings
+        self._encode = feature_encoder(parts.task)
+        self._values = {"proxy": parts.task.proxy().values, "outcome": parts.task.outcome.values}
+        self._latest = 0  # the largest time that a request carried
+        self._stopping = Flag()
+        parts.teacher.go_live(parts.writer.published)
+        parts.watcher.start(self._sample)
+        self._ticker = Thread(target=self._tick, name="presage-ticker", daemon=True)
+        if settings.clock == "wall":
+            self._ticker.start()
+
+    async def predict(self, asked: list[Asked]) -> list[Answered]:
+        """The answers in the same order, each durable in the log."""
+        events, said, model = self._predictions(asked)
+        answers = await self._submit(events)
+        return [await self._answered(*each, model) for each in zip(asked, answers, said, strict=True)]
+
+    async def feed(self, fed: list[Fed]) -> list[Done]:
+        """What became of each, durable in the log."""
+        answers = await self._submit([self._feedback(each) for each in fed])
+        return [_done(each.id, answer) for each, answer in zip(fed, answers, strict=True)]
+
+    async def submit(self, events: list[Asked | Fed]) -> list[Answered | Done]:
+        """A mixed bulk, in order."""
+        asked = [event for event in events if isinstance(event, Asked)]
+        predictions, said, model = self._predictions(asked)
+        made, spoken = iter(predictions), iter(said)
+        answers = await self._submit([next(made) if isinstance(e, Asked) else self._feedback(e) for e in events])
+        found: list[Answered | Done] = []
+        for event, answer in zip(events, answers, strict=True):
+            if isinstance(event, Asked):
+                found.append(await self._answered(event, answer, next(spoken), model))
+            else:
+                found.append(_done(event.id, answer))
+        return found
+
+    async def look_up(self, id: str) -> Looked | None:
+        """What is known of an id, or None."""
+
+        def ask(store: LogStore) -> tuple[Known, Predicted | None] | None:
+            known = store.find([id]).get(id)
+            if known is None:
+                return None
+            return known, decode_predicted(store.entries([known.predicted])[0].body) if known.predicted else None
+
+        found = await asyncio.wrap_future(self._parts.writer.ask(ask))
+        return None if found is None else self._looked(id, *found)
+
+    def describe(self) -> dict[str, Any]:
+        """The model: task, forecaster, log position, and the position of the parameters in use."""
+        parts, writer = self._parts, self._parts.writer
+        return {
+            "task": parts.task.name,
+            "forecaster": parts.engine.forecaster.name,
+            "outcomes": list(self._values["outcome"]),
+            "proxies": list(self._values["proxy"]),
+            "log": {"position": writer.head.seq, "chain": writer.head.chain.hex()},
+            "model": parts.teacher.model.position,
+            "weights": parts.engine.weights(parts.teacher.model.parameters),
+        }
+
+    def ready(self) -> str:
+        """Empty if predictions and feedback can be taken, otherwise why not."""
+        if self._parts.writer.failed:
+            return str(self._parts.writer.failed)
+        return f"the learner stopped: {self._parts.teacher.stopped}" if self._parts.teacher.stopped else ""
+
+    def numbers(self) -> dict[str, float]:
+        """Counters and gauges by the names that /metrics shows, without the prefix."""
+        counters, teacher = self._parts.writer.counters, self._parts.teacher
+        found: dict[str, float] = {f'entries{{bin="{name}"}}': n for name, n in counters.bins._asdict().items()}
+        for (kind, decision), count in self._parts.writer.refused.items():
+            found[f'refused_total{{kind="{kind.name.lower()}",why="{decision.value}"}}'] = count
+        return (
+            found
+            | self._parts.watcher.numbers()
+            | {
+                "log_entries": self._parts.writer.head.seq,
+                "predictions_total": counters.predictions,
+                "lessons_waiting": teacher.waiting,
+                "model_position": teacher.model.position,
+                "events_waiting": self._parts.writer.waiting,
+            }
+        )
+
+    def watched(self) -> tuple[int, bytes]:
+        """What the dashboard shows, as JSON, and its number, which grows; asking makes the next."""
+        return self._parts.watcher.watched()
+
+    def digest(self) -> tuple[str, int]:
+        """A hash of all that was learnt, and the log position at which."""
+        return self._parts.teacher.digest()
+
+    def close(self) -> None:
+        """Keep what was submitted and what was learnt, and stop."""
+        self._stopping.set()
+        self._parts.watcher.close()
+        if self._ticker.is_alive():
+            self._ticker.join()
+        learn = self._parts.writer.counters.learn
+        chain = None
+        if learn and not self._parts.writer.failed:
+            chain = self._parts.writer.ask(lambda store: store.chain_at(learn)).result()
+        self._parts.writer.close()
+        if chain and not self._parts.teacher.stopped:
+            self._parts.teacher.keep(chain)
+        self._parts.teacher.close()
+
+    def _predictions(self, asked: list[Asked]) -> tuple[list[Event], Array, int]:
+        if not asked:
+            return [], np.zeros((0, 0)), 0
+        each = [self._encode(one.values) for one in asked]
+        x = Instance(np.stack([one.symbols for one in each]), np.stack([one.dense for one in each]))
+        model = self._parts.teacher.model
+        said = self._parts.engine.predict(model.parameters, x)
+        events = []
+        for one, instance, spoken, memo in zip(asked, each, said.log_probabilities, said.memo, strict=True):
+            parts = instance.symbols.tobytes(), instance.dense.tobytes(), model.position
+            body = Predicted(one.features, *parts, spoken.tobytes(), memo.tobytes())
+            events.append(Event(Kind.PREDICTED, one.id, body, one.at or 0))
+        return events, np.exp(said.log_probabilities), model.position
+
+    def _feedback(self, fed: Fed) -> Event:
+        kind = Kind.PROXY if fed.kind == "proxy" else Kind.OUTCOME
+        return Event(kind, fed.id, Feedback(self._values[fed.kind].index(fed.value)), fed.at or 0)
+
+    async def _submit(self, events: list[Event]) -> list[Answer]:
+        if self._parts.teacher.waiting > LAG:
+            raise BusyError("the learner is behind", self._parts.teacher.waiting, "send the same again soon")
+        answers = await asyncio.wrap_future(self._parts.writer.submit(events))
+        if self._settings.clock == "events":
+            self._latest = max(self._latest, *(event.at for event in events))
+            await asyncio.wrap_future(self._parts.writer.tick(self._latest))
+        return answers
+
+    async def _answered(self, asked: Asked, answer: Answer, said: Array, model: int) -> Answered:
+        if answer.decision is not Decision.REPEATED:
+            return Answered(_done(asked.id, answer), said, model)
+        found = self._parts.writer.ask(lambda store: decode_predicted(store.entries([answer.seq])[0].body))
+        first = await asyncio.wrap_future(found)
+        return Answered(_done(asked.id, answer), np.exp(np.frombuffer(first.said, "<f4")), first.model)
+
+    def _looked(self, id: str, known: Known, body: Predicted | None) -> Looked:
+        proxy, outcome = (
+            None if symbol == NOTHING else self._values[kind][symbol]
+            for kind, symbol in (("proxy", known.proxy), ("outcome", known.outcome))
+        )
+        bins = ("awaited" if bin is Bin.NONE else bin.name.lower() for bin in (known.proxy_bin, known.outcome_bin))
+        proxy_bin, outcome_bin = bins
+        if body is None:
+            return Looked(id, None, proxy, proxy_bin, outcome, outcome_bin, None, None, 0)
+        said = np.exp(np.frombuffer(body.said, "<f4"))
+        nowcast = self._nowcast(known, body)
+        return Looked(id, known.predicted_at, proxy, proxy_bin, outcome, outcome_bin, said, nowcast, body.model)
+
+    def _nowcast(self, known: Known, body: Predicted) -> Array:
+        parameters = self._parts.teacher.model.parameters
+        x = Instance(np.frombuffer(body.symbols, "<i4")[None], np.frombuffer(body.dense, "<f4")[None])
+        if known.proxy == NOTHING:
+            return np.exp(self._parts.engine.predict(parameters, x).log_probabilities[0])
+        return np.exp(self._parts.engine.nowcast(parameters, x, np.array([known.proxy]))[0])
+
+    def _sample(self) -> Sample:
+        writer, teacher, model = self._parts.writer, self._parts.teacher, self._parts.teacher.model
+        weights = self._parts.engine.weights(model.parameters)
+        about = teacher.waiting, model.position, weights, self.ready()
+        return Sample(writer.head.seq, writer.counters, writer.refused, *about)
+
+    def _tick(self) -> None:
+        while not self._stopping.wait(TICK):
+            try:
+                self._parts.writer.tick(self._parts.clock()).result()
+            except Exception:
+                return  # the writer says why to all who ask
+
+
+def _done(id: str, answer: Answer) -> Done:
+    bin = "" if answer.bin is Bin.NONE else answer.bin.name.lower()
+    return Done(id, answer.decision.value, bin, answer.seq, answer.reason)

@@ -1,0 +1,195 @@
+"""Two ways to run a served forecaster: tables by counting, networks by XLA; one set of functions for both."""
+
+import hashlib
+from typing import Any, NamedTuple, Protocol
+
+import numpy as np
+
+from presage.drivers.counted import can_count
+from presage.drivers.lessons import Lessons
+from presage.drivers.tally import Counts, Said, Tally
+from presage.forecasters.contract import Forecaster
+from presage.forecasters.mixture import Pool, experts_of
+from presage.forecasters.weights import weights
+from presage.later import Later
+from presage.spaces import EMPTY, Array, Instance
+
+batches: Any = Later("presage.drivers.batches")
+jax: Any = Later("jax")
+"""Only networks need JAX, which takes a second and 200 megabytes."""
+
+Parameters = tuple[Array, ...]
+"""What predictions are computed from, as plain arrays."""
+
+
+class Layout(NamedTuple):
+    """The shape and type of one array."""
+
+    shape: tuple[int, ...]
+    dtype: str
+
+
+class Learning(Protocol):
+    """What has been learnt so far, and how it goes on."""
+
+    predictions: int
+
+    def learn(self, proxies: Lessons, outcomes: Lessons, predictions: int) -> None:
+        """Learn from a batch; so many predictions have been made in all."""
+        ...
+
+    def parameters(self) -> Parameters:
+        """What predictions are computed from."""
+        ...
+
+    def tensors(self) -> dict[str, Array]:
+        """All that later learning depends on but the number of predictions, by name."""
+        ...
+
+    def restore(self, tensors: dict[str, Array], predictions: int) -> None:
+        """Go on from what another learner of the same forecaster had kept."""
+        ...
+
+
+class Engine(Protocol):
+    """The functions of a served forecaster."""
+
+    forecaster: Forecaster
+    layouts: tuple[Layout, ...]  # of the parameters
+    memo_width: int
+
+    def predict(self, parameters: Parameters, x: Instance) -> Said:
+        """What is said of instances [N, ...]."""
+        ...
+
+    def nowcast(self, parameters: Parameters, x: Instance, z: Array) -> Array:
+        """The log-probabilities [N, Y] of instances whose proxies are known."""
+        ...
+
+    def weights(self, parameters: Parameters) -> dict[str, float]:
+        """The weight of each expert by name; empty unless the forecaster is a mixture."""
+        ...
+
+    def learner(self) -> Learning:
+        """A learner that knows nothing yet."""
+        ...
+
+
+def engine_for(forecaster: Forecaster) -> Engine:
+    """The faster engine that can run a forecaster."""
+    return CountingEngine(forecaster) if can_count(forecaster) else TensorEngine(forecaster)
+
+
+def digest(learning: Learning) -> str:
+    """A hash of all that later learning depends on."""
+    found = hashlib.blake2b(str(learning.predictions).encode(), digest_size=16)
+    for name, part in sorted(learning.tensors().items()):
+        found.update(name.encode())
+        found.update(np.ascontiguousarray(part).tobytes())
+    return found.hexdigest()
+
+
+class CountingEngine:
+    """Tables and mixtures of tables."""
+
+    def __init__(self, forecaster: Forecaster) -> None:
+        self.forecaster = forecaster
+        self._tally = Tally(forecaster)
+        self.layouts = tuple(Layout(shape, "<f8") for shape in self._tally.shapes())
+        self.memo_width = self._tally.memo_width
+
+    def predict(self, parameters: Parameters, x: Instance) -> Said:
+        """What is said of instances [N, ...]."""
+        return self._tally.predict(Counts(*parameters), x)
+
+    def nowcast(self, parameters: Parameters, x: Instance, z: Array) -> Array:
+        """The log-probabilities [N, Y] of instances whose proxies are known."""
+        return self._tally.nowcast(Counts(*parameters), x, z)
+
+    def weights(self, parameters: Parameters) -> dict[str, float]:
+        """The weight of each expert, summed over those of one name."""
+        if not self.memo_width:
+            return {}
+        return _by_name(self.forecaster, self._tally.weights(Counts(*parameters)))
+
+    def learner(self) -> Learning:
+        """A learner that knows nothing yet, with its loops compiled."""
+        learnt, rows = self._tally.start(), np.zeros(1, np.int32)
+        features = self.forecaster.spaces.features
+        x = Instance(np.zeros((1, features.slots), np.int32), np.zeros((1, features.dense), np.float32))
+        said = self._tally.predict(learnt, x)
+        lesson = Lessons(x, rows, rows, said.memo, np.full(1, EMPTY))
+        self._tally.learn(learnt, lesson, lesson)
+        return TallyLearner(self._tally)
+
+
+class TallyLearner:
+    """What a tally has learnt."""
+
+    def __init__(self, tally: Tally) -> None:
+        self.predictions = 0
+        self._tally, self._learnt = tally, tally.start()
+
+    def learn(self, proxies: Lessons, outcomes: Lessons, predictions: int) -> None:
+        """Learn from a batch."""
+        self._tally.learn(self._learnt, proxies, outcomes)
+        self.predictions = predictions
+
+    def parameters(self) -> Parameters:
+        """The counts and scores."""
+        return self._learnt
+
+    def tensors(self) -> dict[str, Array]:
+        """The counts and scores by name."""
+        return self._learnt._asdict()
+
+    def restore(self, tensors: dict[str, Array], predictions: int) -> None:
+        """Go on from other counts and scores."""
+        self._learnt = Counts(*(tensors[name].copy() for name in Counts._fields))
+        self.predictions = predictions
+
+
+class TensorEngine:
+    """Networks, and mixtures with networks among their experts."""
+
+    def __init__(self, forecaster: Forecaster) -> None:
+        self.forecaster = forecaster
+        leaves, self._structure = jax.tree.flatten(jax.eval_shape(forecaster.init, jax.random.key(0)))
+        self.layouts = tuple(Layout(leaf.shape, np.dtype(leaf.dtype).str) for leaf in leaves)
+        self._memo = batches.memo_shape(forecaster)
+        self.memo_width = self._memo.width
+
+    def predict(self, parameters: Parameters, x: Instance) -> Said:
+        """What is said of instances [N, ...], one after another."""
+        state = jax.tree.unflatten(self._structure, parameters)
+        rows = zip(x.symbols, x.dense, strict=True)
+        forecasts = [self.forecaster.predict(state, Instance(*row)) for row in rows]
+        said = np.stack([np.asarray(each.log_probabilities, np.float32) for each in forecasts])
+        return Said(said, np.stack([self._memo.flatten(each.memo) for each in forecasts]))
+
+    def nowcast(self, parameters: Parameters, x: Instance, z: Array) -> Array:
+        """The log-probabilities [N, Y] of instances whose proxies are known."""
+        state = jax.tree.unflatten(self._structure, parameters)
+        rows = zip(x.symbols, x.dense, z, strict=True)
+        told = [self.forecaster.nowcast(state, Instance(*row[:2]), np.int32(row[2])) for row in rows]
+        return np.stack([np.asarray(each, np.float32) for each in told])
+
+    def weights(self, parameters: Parameters) -> dict[str, float]:
+        """The weight of each expert, summed over those of one name."""
+        pool = self.forecaster.made_of
+        if not isinstance(pool, Pool):
+            return {}
+        state = jax.tree.unflatten(self._structure, parameters)
+        return _by_name(self.forecaster, weights(state.scores, pool.share))
+
+    def learner(self) -> Learning:
+        """A learner that knows nothing yet."""
+        learning: Learning = batches.BatchLearner(self.forecaster)
+        return learning
+
+
+def _by_name(forecaster: Forecaster, each: Array) -> dict[str, float]:
+    found: dict[str, float] = {}
+    for expert, weight in zip(experts_of(forecaster), each.tolist(), strict=True):
+        found[expert.name] = found.get(expert.name, 0.0) + weight
+    return found

@@ -1,0 +1,115 @@
+"""Features of an instance from JSON values, encoded as a log of them would be."""
+
+import math
+from collections.abc import Callable, Mapping
+from datetime import UTC, datetime
+from typing import Any
+
+import numpy as np
+
+from presage.errors import FeatureError, SettingError
+from presage.spaces import EMPTY, Instance
+from presage.task.features import Boolean, Category, Count, Feature, Number, SetFeature, Timestamp
+from presage.task.hashing import hashed_symbol
+from presage.task.task import Task
+
+Encode = Callable[[Mapping[str, Any]], Instance]
+
+PART: dict[str, Callable[[datetime], int]] = {
+    "hour": lambda at: at.hour,
+    "weekday": lambda at: at.weekday(),
+    "day": lambda at: at.day - 1,
+    "week": lambda at: at.isocalendar().week - 1,
+    "month": lambda at: at.month - 1,
+    "quarter": lambda at: (at.month - 1) // 3,
+}
+
+
+def feature_encoder(task: Task) -> Encode:
+    """The function that encodes the features of an instance, given by name.
+
+    A task whose categories only a log can tell is refused: a service cannot know what will come.
+    """
+    for feature in task.learned:
+        if not feature.hashed and not feature.values:
+            remedy = f"add hashed = 65536, or values = [...], to instance.{feature.name}"
+            raise SettingError("a service needs to know how many values a feature has", feature.name, remedy)
+        if isinstance(feature, SetFeature) and feature.slots is None:
+            raise SettingError("a service needs to know how large a set can be", feature.name, "give it slots = 8, say")
+    names = [feature.name for feature in task.instance]
+
+    def encode(values: Mapping[str, Any]) -> Instance:
+        for name in values:
+            if name not in names:
+                raise FeatureError("no feature has this name", name, f"give {', '.join(names)}")
+        symbols: list[int] = []
+        slots: list[int] = []
+        dense: list[float] = []
+        for feature in task.instance:
+            value = values.get(feature.name)
+            value = feature.missing if value is None else value
+            if value is None:
+                raise FeatureError("a feature is missing", feature.name, "give it, or declare what stands for it")
+            if isinstance(feature, SetFeature):
+                slots += _set(feature, value)
+            elif isinstance(feature, Number):
+                dense.append((_number(feature, value) - feature.centre) / feature.scale)
+            else:
+                symbols += _symbols(feature, value)
+        return Instance(np.array(symbols + slots, np.int32), np.array(dense, np.float32))
+
+    return encode
+
+
+def _symbols(feature: Feature, value: Any) -> list[int]:
+    if isinstance(feature, Category):
+        return [_symbol(feature, value)]
+    if isinstance(feature, Count):
+        number = _number(feature, value)
+        return [sum(number >= edge for edge in feature.edges)]
+    if isinstance(feature, Boolean):
+        if not isinstance(value, bool):
+            raise FeatureError(f"{feature.name} must be true or false", value, "give a boolean")
+        return [int(value)]
+    assert isinstance(feature, Timestamp)
+    at = _moment(feature, value)
+    return [PART[part](at) for part in feature.parts]
+
+
+def _symbol(feature: Category | SetFeature, value: Any) -> int:
+    if not isinstance(value, str):
+        raise FeatureError(f"{feature.name} must be text", value, "give a string")
+    if feature.hashed:
+        return hashed_symbol(value, feature.hashed)
+    if value not in feature.values:
+        raise FeatureError(f"{feature.name} has no such value", value, f"give one of {', '.join(feature.values[:20])}")
+    return feature.values.index(value)
+
+
+def _set(feature: SetFeature, value: Any) -> list[int]:
+    if isinstance(value, str):
+        value = [word.strip() for word in value.split(feature.separator) if word.strip()]
+    if not isinstance(value, list):
+        raise FeatureError(f"{feature.name} must be a list of texts", value, "give a list")
+    codes = sorted({_symbol(feature, word) for word in value})
+    assert feature.slots is not None
+    if len(codes) > feature.slots:
+        raise FeatureError(f"{feature.name} is larger than its slots", len(codes), f"give at most {feature.slots}")
+    return codes + [EMPTY] * (feature.slots - len(codes))
+
+
+def _number(feature: Feature, value: Any) -> float:
+    if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
+        raise FeatureError(f"{feature.name} must be a number", value, "give a finite number")
+    return float(value)
+
+
+def _moment(feature: Feature, value: Any) -> datetime:
+    try:
+        at = datetime.fromisoformat(value)
+    except (TypeError, ValueError) as error:
+        remedy = 'give text such as "2026-11-16T09:30:00Z"'
+        raise FeatureError(f"{feature.name} is not a moment", value, remedy) from error
+    if at.tzinfo is None:
+        raise FeatureError(f"{feature.name} has no time zone", value, "add one, such as Z")
+    return at.astimezone(UTC)

@@ -1,0 +1,56 @@
+"""The process that learns: lessons in, parameters out. Started by the service; never touches the log itself."""
+
+import sys
+from pathlib import Path
+from typing import IO, Any
+
+from presage.service.engines import Engine, digest, engine_for
+from presage.service.frames import receive, send
+from presage.service.published import Published
+from presage.service.pupil import Pupil
+from presage.service.snapshots import keep_snapshot, restore_snapshot
+from presage.service.tasks import task_forecaster
+from presage.task.task import load_task
+from presage.timeline.lessons import Lesson
+
+
+def run_learner(engine: Engine, memory: Path, snapshots: Path, inbox: IO[bytes], outbox: IO[bytes]) -> None:
+    """Learn until the inbox ends.
+
+    Messages in: ["begin", chains], ["lessons", [...]], ["learn", seq, predictions], ["snapshot", chain], ["digest"].
+    Messages out: ["begun", position, predictions], ["published", seq, copy, lessons], ["kept", seq],
+    ["digest", hash, seq].
+    """
+    pupil, published, copy = Pupil(engine), Published(engine.layouts, memory), 0
+
+    def publish(learnt: int) -> None:
+        nonlocal copy
+        copy = 1 - copy
+        published.write(copy, pupil.learning.parameters())
+        send(outbox, ["published", pupil.learnt, copy, learnt])
+
+    while (message := receive(inbox)) is not None:
+        kind, *parts = message
+        if kind == "begin":
+            restore_snapshot(pupil, snapshots, *parts)
+            send(outbox, ["begun", pupil.learnt, pupil.learning.predictions])
+            publish(0)
+        elif kind == "lessons":
+            pupil.take([Lesson(*lesson) for lesson in parts[0]])
+        elif kind == "learn":
+            publish(pupil.learn(*parts))
+        elif kind == "snapshot":
+            keep_snapshot(pupil, snapshots, *parts)
+            send(outbox, ["kept", pupil.learnt])
+        elif kind == "digest":
+            send(outbox, ["digest", digest(pupil.learning), pupil.learnt])
+
+
+def main(arguments: list[str]) -> Any:
+    """The process: its arguments are the task file, the shared memory and the folder of snapshots."""
+    task, memory, snapshots = (Path(argument) for argument in arguments)
+    run_learner(engine_for(task_forecaster(load_task(task))), memory, snapshots, sys.stdin.buffer, sys.stdout.buffer)
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])

@@ -1,0 +1,142 @@
+"""The learner's process, as the service sees it: lessons are handed on, and new parameters come back."""
+
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from queue import SimpleQueue
+from threading import Thread
+from typing import Any, NamedTuple
+
+from presage.errors import StateFileError
+from presage.service.engines import Engine, Parameters
+from presage.service.frames import receive, send
+from presage.service.published import Published, shared_path
+from presage.store.log import LogStore
+from presage.store.taught import taught
+from presage.timeline.join import Horizons
+from presage.timeline.lessons import Boundary, Lesson
+
+
+class Model(NamedTuple):
+    """Parameters, and the log position of the entry at which they were learnt."""
+
+    parameters: Parameters
+    position: int
+
+
+class Teacher:
+    """Hands lessons to a learner in another process, in order; `model` is what it published last."""
+
+    def __init__(self, engine: Engine, task_file: Path, snapshots: Path, chains: dict[str, str]) -> None:
+        snapshots.mkdir(parents=True, exist_ok=True)
+        path = shared_path()
+        self._published = Published(engine.layouts, path, create=True)
+        self._process = subprocess.Popen(
+            [sys.executable, "-m", "presage.service.learner", str(task_file), str(path), str(snapshots)],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+        )
+        self.stopped = ""  # why, once it has
+        self.waiting = 0  # lessons handed on and not learnt yet
+        self.model = Model(self._published.copy(0), 0)
+        self._outbox: SimpleQueue[list[Any] | None] = SimpleQueue()
+        self._answers: dict[str, SimpleQueue[list[Any]]] = {kind: SimpleQueue() for kind in ("kept", "digest")}
+        self._on_published: Callable[[int], None] = lambda _: None
+        assert self._process.stdin
+        assert self._process.stdout
+        send(self._process.stdin, ["begin", chains])
+        begun = receive(self._process.stdout)
+        if begun is None:
+            raise StateFileError("the learner did not start", self._process.wait(), "see what it wrote above")
+        self.position, self.predictions = int(begun[1]), int(begun[2])
+        self._receive_published()
+        path.unlink()
+        path.parent.rmdir()
+        self._sender = Thread(target=self._send, name="presage-teacher", daemon=True)
+        self._receiver = Thread(target=self._receive, name="presage-model", daemon=True)
+
+    def catch_up(self, store: LogStore, horizons: Horizons) -> None:
+        """Teach all that the log holds beyond the learner's position."""
+        for lessons, boundary in taught(store, horizons, self.position, self.predictions):
+            self.waiting += len(lessons)
+            self._tell(["lessons", lessons])
+            if boundary:
+                self._tell(["learn", boundary.seq, boundary.predictions])
+                self._receive_published()
+
+    def go_live(self, on_published: Callable[[int], None]) -> None:
+        """From here on the learner works beside; it is told of what it has published."""
+        self._on_published = on_published
+        self._sender.start()
+        self._receiver.start()
+        on_published(self.model.position)
+
+    def teach(self, lessons: list[Lesson], boundary: Boundary | None) -> None:
+        """Hand on the lessons of a commit, and the position at which they are learnt; does not wait."""
+        if lessons:
+            self.waiting += len(lessons)
+            self._outbox.put(["lessons", lessons])
+        if boundary:
+            self._outbox.put(["learn", boundary.seq, boundary.predictions])
+
+    def keep(self, chain: bytes) -> None:
+        """Write a snapshot of what is learnt; `chain` is the hash of the log at its last boundary. Waits for it."""
+        self._ask("kept", ["snapshot", chain.hex()])
+
+    def digest(self) -> tuple[str, int]:
+        """A hash of all that was learnt, and the position at which."""
+        _, found, position = self._ask("digest", ["digest"])
+        return found, position
+
+    def close(self) -> None:
+        """Let the learner end."""
+        assert self._process.stdin
+        assert self._process.stdout
+        if self._sender.is_alive():
+            self._outbox.put(None)
+            self._sender.join()
+        self._process.stdin.close()
+        self._process.wait()
+        if self._receiver.is_alive():
+            self._receiver.join()
+        self._process.stdout.close()
+
+    def _ask(self, kind: str, message: list[Any]) -> list[Any]:
+        if self.stopped:
+            raise StateFileError("the learner has stopped", self.stopped, "start the service again")
+        self._outbox.put(message)
+        return self._answers[kind].get(timeout=600)
+
+    def _tell(self, message: list[Any]) -> None:
+        assert self._process.stdin
+        send(self._process.stdin, message)
+
+    def _receive_published(self) -> None:
+        assert self._process.stdout
+        message = receive(self._process.stdout)
+        if message is None:
+            raise StateFileError("the learner stopped", self._process.wait(), "see what it wrote above")
+        _, seq, copy, learnt = message
+        self.waiting -= learnt
+        self.model = Model(self._published.copy(copy), seq)
+
+    def _send(self) -> None:
+        try:
+            while (message := self._outbox.get()) is not None:
+                self._tell(message)
+        except OSError as error:
+            self.stopped = self.stopped or str(error)
+
+    def _receive(self) -> None:
+        assert self._process.stdout
+        while (message := receive(self._process.stdout)) is not None:
+            kind, *parts = message
+            if kind == "published":
+                seq, copy, learnt = parts
+                self.waiting -= learnt
+                self.model = Model(self._published.copy(copy), seq)
+                self._on_published(seq)
+            else:
+                self._answers[kind].put(message)
+        self.stopped = self.stopped or f"exit code {self._process.wait()}"

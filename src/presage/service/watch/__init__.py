@@ -1,0 +1,1 @@
+"""The watch: what the dashboard shows, folded from what the log says, in bounded memory."""

@@ -1,0 +1,39 @@
+"""The watch after a restart: the last entries of the log are looked at again, so that no curve begins anew."""
+
+from collections.abc import Iterator
+from itertools import chain, islice
+
+import numpy as np
+
+from presage.service.watch.fold import Watch
+from presage.store.log import LogStore
+from presage.store.seen import seen
+from presage.timeline.lessons import outcome_learnt
+from presage.timeline.sightings import Sighting
+
+REMEMBERED = 50_000
+"""How many of the last entries are looked at again."""
+
+PAGES = 5
+"""Pages of those whose outcomes stand in for the marginal before them."""
+
+
+def look_back(watch: Watch, store: LogStore, entries: int = REMEMBERED) -> None:
+    """Show a watch the last entries of a log.
+
+    Outcomes of predictions from before them would be compared with a marginal that knows nothing; one that knows the
+    first outcomes after that position stands in for it.
+    """
+    after = max(0, store.head.seq - entries)
+    pages: Iterator[list[Sighting]] = seen(store, after)
+    if after:
+        first = list(islice(pages, PAGES))
+        counts = np.zeros(watch.subject.outcomes)
+        for sighting in (each for page in first for each in page):
+            if sighting.known.outcome_seq == sighting.entry.seq:
+                counts[outcome_learnt(sighting.known, watch.subject.horizons)] += 1
+        watch.marginal.begin(counts)
+        pages = chain(first, pages)
+    for page in pages:
+        watch.see(page)
+        watch.look()

@@ -1,0 +1,266 @@
+"""The durable log in an SQLite file: one connection, one transaction for each commit, and a head marker beside it."""
+
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import suppress
+from itertools import takewhile
+from pathlib import Path
+from typing import Any
+
+import apsw
+
+from presage.errors import LogDamagedError, OtherTaskError, OutputError, StoreFullError, StoreInUseError
+from presage.store import head, schema
+from presage.store.connection import connect, told_as_ours
+from presage.store.head import HeadMarker
+from presage.store.log import Commit, Head
+from presage.timeline.bins import Counters
+from presage.timeline.entries import Entry, Kind, chain, chain_start
+from presage.timeline.join import Known
+
+FILE = "log.sqlite"
+
+CHECKED = 1000
+"""How many of the last entries are checked against the chain on opening; `verify` checks all."""
+
+PAGES = 4000
+"""How many pages the write-ahead log may hold before they are moved into the file."""
+
+
+class SqliteLog:
+    """The log of a task in a folder; both are made if they are not there."""
+
+    def __init__(self, folder: Path, task: bytes) -> None:
+        self.path = folder / FILE
+        self._start = chain_start(task)
+        self._pages = 0
+        self._sound = False
+        self._head, self._counters = Head(0, self._start, 0), Counters()
+        self._marker = _marker(folder, self.path, self._start)
+        try:
+            self._db = connect(self.path)
+        except BaseException:
+            self._marker.close()
+            raise
+        try:
+            self._open(task)
+        except BaseException:
+            self.close()
+            raise
+
+    @property
+    def head(self) -> Head:
+        """The last entry; seq 0 if there is none."""
+        return self._head
+
+    @property
+    def counters(self) -> Counters:
+        """What the log holds."""
+        return self._counters
+
+    def find(self, ids: Iterable[str]) -> dict[str, Known]:
+        """What is known of those ids that are known."""
+        with told_as_ours(self.path):
+            rows = list(self._db.executemany(schema.FIND, ((id,) for id in ids)))
+        try:
+            return {row[0]: schema.known_in(row[1:]) for row in rows}
+        except (IndexError, TypeError) as error:
+            raise LogDamagedError("what is known of an id is not", repr(error), "restore a backup") from error
+
+    def commit(self, commit: Commit) -> Head:
+        """The new head, once the entries are durable."""
+        chained = self._head.chain
+        for entry in commit.entries:
+            chained = chain(chained, entry)
+        self._sound = False  # until it is durable, or known to be undone
+        with told_as_ours(self.path):
+            self._transact(commit, chained)
+        last = commit.entries[-1]
+        self._marker.write(last.seq, chained)
+        self._head, self._counters, self._sound = Head(last.seq, chained, last.at), commit.counters, True
+        return self._head
+
+    def read(self, after: int, limit: int) -> list[Entry]:
+        """The entries after a position, as many as there are up to a limit, checked against the chain."""
+        return [entry for entry, _ in self._chained(after, after + limit) if after < entry.seq <= after + limit]
+
+    def entries(self, seqs: Sequence[int]) -> list[Entry]:
+        """Single entries, in the order asked for."""
+        with told_as_ours(self.path):
+            found = [Entry(*row) for row in self._db.executemany(schema.ENTRY, ((seq,) for seq in seqs))]
+        if len(found) < len(seqs):
+            raise self._missing(next(seq for seq in seqs if all(seq != entry.seq for entry in found)))
+        return found
+
+    def chain_at(self, seq: int) -> bytes:
+        """The hash of the log up to an entry."""
+        with told_as_ours(self.path):
+            kept = self._db.execute(schema.BOUND, (seq,)).get or (0, self._start)
+        if kept[0] == seq:
+            return bytes(kept[1])
+        for entry, chained in self._chained(seq, seq):
+            if entry.seq == seq:
+                return chained
+        raise self._missing(seq)
+
+    def due(self, kind: Kind, before: int, limit: int) -> list[str]:
+        """Ids predicted before a time whose proxy or outcome is awaited still, the oldest first."""
+        with told_as_ours(self.path):
+            awaited = self._db.execute(schema.DUE[kind], (limit,))
+            return [id for id, _ in takewhile(lambda row: row[1] < before, awaited)]
+
+    def tidy(self) -> None:
+        """Move the write-ahead log into the file, if it is long."""
+        if self._pages >= PAGES:
+            self._move()
+
+    def close(self) -> None:
+        """Let go of the log; one that is sound is left in one file."""
+        try:
+            if self._sound:
+                with suppress(StoreInUseError):  # by a query of our own that was not finished
+                    self._move(apsw.SQLITE_CHECKPOINT_TRUNCATE)
+        finally:
+            self._marker.close()
+            self._db.close(True)
+
+    def rows(self, query: str) -> Iterator[Any]:
+        """The rows that a query finds; for verification."""
+        with told_as_ours(self.path):
+            yield from self._db.execute(query)
+
+    def _open(self, task: bytes) -> None:
+        with told_as_ours(self.path):
+            self._db.set_wal_hook(self._count_pages)
+            if self._db.execute("SELECT count(*) FROM sqlite_schema").get == 0:
+                self._create(task)
+            about, counters = self._db.execute(schema.ABOUT).get, self._db.execute(schema.COUNTERS).get
+            last = self._db.execute(schema.LAST).get
+        if about is None or counters is None or None in (*about, *counters):
+            raise LogDamagedError("the log does not say what it is", str(self.path), "restore the folder from a backup")
+        _check_task(self.path.parent, about, task)
+        self._head = Head(*last) if last else self._head
+        self._counters = schema.counters_in(counters)
+        self._check()
+        # What is found may be in memory only, after a process was killed: before any of it is answered for, it is
+        # made durable, and then marked.
+        self._move()
+        self._marker.write(self._head.seq, self._head.chain)
+        self._sound = True
+
+    def _create(self, task: bytes) -> None:
+        self._db.execute(f"BEGIN IMMEDIATE; {schema.TABLES}")
+        self._db.execute("INSERT INTO about VALUES (?, ?)", (schema.FORMAT, task))
+        self._db.execute(schema.START, schema.row_of(Counters()))
+        self._db.execute("COMMIT")
+        head.sync_folder(self.path.parent)
+
+    def _check(self) -> None:
+        """Nothing, if the log is as long as its marker says, its end is whole, and its counters add up."""
+        marked = self._marker.marked
+        if self._head.seq < marked.seq:
+            raise self._missing(self._head.seq + 1)
+        for _ in self._chained(max(0, self._head.seq - CHECKED), self._head.seq):
+            pass
+        if self.chain_at(marked.seq) != marked.chain:
+            raise self._altered(marked.seq)
+        if self._counters.entries != self._head.seq:
+            wrong = f"the bins add up to {self._counters.entries} entries"
+            raise LogDamagedError(wrong, self._head.seq, "restore the folder from a backup")
+
+    def _chained(self, after: int, upto: int) -> Iterator[tuple[Entry, bytes]]:
+        """The entries around those after a position, each with its hash; checked where a hash is kept."""
+        with told_as_ours(self.path):
+            seq, chained = self._db.execute(schema.BOUND, (after,)).get or (0, self._start)
+            waiting = []
+            for *row, kept in self._db.execute(schema.AFTER, (seq,)):
+                entry = Entry(*row)
+                if entry.seq != seq + 1:
+                    raise self._missing(seq + 1)
+                if None in row:
+                    raise self._altered(seq + 1)
+                seq, chained = entry.seq, chain(chained, entry)
+                waiting.append((entry, chained))
+                if kept is None:
+                    continue
+                if kept != chained:
+                    raise self._altered(waiting[0][0].seq)
+                yield from waiting
+                waiting = []
+                if seq >= upto:
+                    return
+            if waiting:
+                raise self._altered(waiting[0][0].seq)
+
+    def _transact(self, commit: Commit, chained: bytes) -> None:
+        try:
+            self._db.execute("BEGIN IMMEDIATE")
+            self._write(commit, chained)
+            self._db.execute("COMMIT")
+        except BaseException as error:
+            if self._db.in_transaction:
+                self._db.execute("ROLLBACK")
+            self._sound = isinstance(error, apsw.FullError) or not isinstance(error, apsw.Error)
+            raise
+
+    def _write(self, commit: Commit, chained: bytes) -> None:
+        seq, last = self._head.seq, len(commit.entries) - 1
+        self._db.executemany(
+            schema.APPEND, ((*entry, chained if n == last else None) for n, entry in enumerate(commit.entries))
+        )
+        new = [(id, known) for id, known in commit.known.items() if known.first > seq]
+        self._db.executemany(schema.NAME, ((id, known.first) for id, known in new))
+        self._db.executemany(schema.ADD, (known for _, known in new))
+        old = (known for known in commit.known.values() if known.first <= seq)
+        self._db.executemany(schema.CHANGE, ((*known[1:], known.first) for known in old))
+        self._db.execute(schema.COUNT, schema.row_of(commit.counters))
+
+    def _move(self, mode: int = apsw.SQLITE_CHECKPOINT_PASSIVE) -> None:
+        """Move the write-ahead log into the file; both are synced."""
+        sound, self._sound = self._sound, False
+        try:
+            with told_as_ours(self.path):
+                self._db.wal_checkpoint(mode=mode)
+            self._pages = 0
+        except StoreFullError:
+            pass  # what is committed stays in the write-ahead log, and is moved when there is room
+        self._sound = sound
+
+    def _count_pages(self, _: apsw.Connection, __: str, pages: int) -> int:
+        self._pages = pages
+        return apsw.SQLITE_OK
+
+    def _missing(self, seq: int) -> LogDamagedError:
+        wrong = f"entry {seq} of the log is missing; {self._marker.marked.seq} were kept"
+        return LogDamagedError(wrong, str(self.path), "restore the folder from a backup")
+
+    def _altered(self, seq: int) -> LogDamagedError:
+        wrong = f"entry {seq} of the log, or one soon after it, is not what was kept"
+        return LogDamagedError(wrong, str(self.path), "restore the folder from a backup")
+
+
+def _marker(folder: Path, path: Path, start: bytes) -> HeadMarker:
+    """The marker of the folder; made only where there is no log either."""
+    try:
+        if not (folder / head.NAME).exists():
+            if path.exists():
+                remedy = "restore the folder from a backup"
+                raise LogDamagedError("the head marker is missing", str(folder / head.NAME), remedy)
+            folder.mkdir(parents=True, exist_ok=True)
+            head.sync_folder(folder.parent)
+            head.start_marker(folder, start)
+        marker = HeadMarker(folder)
+    except OSError as error:
+        remedy = f"choose another folder, or make it writable ({error.strerror})"
+        raise OutputError("no log can be kept there", str(folder), remedy) from error
+    if marker.marked.seq and not (path.exists() and path.stat().st_size):  # SQLite would begin a new file
+        marker.close()
+        wrong = f"entry 1 of the log is missing; {marker.marked.seq} were kept"
+        raise LogDamagedError(wrong, str(path), "restore the folder from a backup")
+    return marker
+
+
+def _check_task(folder: Path, about: Any, task: bytes) -> None:
+    if about[0] != schema.FORMAT:
+        raise OtherTaskError("the log has another format", about[0], "use the version of Presage that wrote it")
+    if about[1] != task:
+        raise OtherTaskError("the folder holds the log of another task", str(folder), "use another folder")

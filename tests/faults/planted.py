@@ -1,0 +1,196 @@
+"""Bugs to be planted: each breaks one promise, and a check must tell."""
+
+import os
+import sys
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import AbstractContextManager
+from typing import Any
+from unittest.mock import patch
+
+from presage.store import connection, schema
+from presage.store.appender import Appender
+from presage.store.connection import PRAGMAS
+from presage.store.group import Answer, Group
+from presage.store.head import HeadMarker
+from presage.store.inbox import Submission
+from presage.store.log import Commit, Head
+from presage.store.sqlite import SqliteLog
+from presage.store.writer import Writer
+from presage.timeline.entries import Entry, Event, Kind, Predicted, chain
+from presage.timeline.join import Bin, Decision, Horizons, Joined, Known, absent, join
+from presage.timeline.lessons import Lesson
+from tests.faults.ledger import Reply
+
+_find, _commit, _open = SqliteLog.find, SqliteLog.commit, SqliteLog._open
+_take, _mark, _transact = Group.take, HeadMarker.write, SqliteLog._transact
+
+
+def _answer_then_commit(appender: Appender, events: list[Event]) -> Iterator[list[Reply]]:
+    group, answers = appender.join(events)
+    yield [Reply(each.decision.value, each.seq, each.bin) for each in answers]
+    appender.commit(group)
+    appender.teach(group)
+
+
+def _answer_then_write(self: Writer, submissions: list[Submission]) -> None:
+    group, answers = self._appender.join([event for each in submissions for event in each.events])
+    given = iter(answers)
+    for each in submissions:
+        each.answers.set_result([next(given) for _ in each.events])
+    self._appender.commit(group)
+    self._appender.teach(group)
+
+
+def _mark_then_commit(self: SqliteLog, commit: Commit) -> Head:
+    chained = self._head.chain
+    for entry in commit.entries:
+        chained = chain(chained, entry)
+    self._marker.write(commit.entries[-1].seq, chained)
+    return _commit(self, commit)
+
+
+def _mark_without_sync(self: HeadMarker, seq: int, chained: bytes) -> None:
+    with patch.object(os, "fdatasync"):
+        _mark(self, seq, chained)
+
+
+def _commit_twice(self: SqliteLog, commit: Commit, chained: bytes) -> None:
+    """The entries in one transaction, what is known of their ids in the next."""
+    with patch.object(schema, "APPEND", "SELECT ?, ?, ?, ?, ?, ?"):
+        last = len(commit.entries) - 1
+        self._db.execute("BEGIN")
+        rows = ((*entry, chained if place == last else None) for place, entry in enumerate(commit.entries))
+        self._db.executemany("INSERT INTO log VALUES (?, ?, ?, ?, ?, ?)", rows)
+        self._db.execute("COMMIT")
+        _transact(self, commit, chained)
+
+
+def _forget(self: SqliteLog, ids: Iterable[str]) -> dict[str, Known]:
+    """Ids are remembered only for a while."""
+    return {id: known for id, known in _find(self, ids).items() if self.head.seq - known.first < 6}
+
+
+def _lose_parked(known: Known, event: Event, seq: int, at: int) -> Joined:
+    joined = join(known, event, seq, at)
+    if isinstance(event.body, Predicted) and joined.decision is Decision.ACCEPTED:
+        return joined._replace(known=joined.known._replace(proxy_seq=0, outcome_seq=0))
+    return joined
+
+
+def _last_value_wins(known: Known, event: Event, seq: int, at: int) -> Joined:
+    joined = join(known, event, seq, at)
+    if joined.decision is Decision.CONFLICT and event.kind == Kind.OUTCOME:
+        return join(known._replace(outcome_entry=0, outcome_bin=Bin.NONE), event, seq, at)
+    return joined
+
+
+def _repeats_count(known: Known, event: Event, seq: int, at: int) -> Joined:
+    joined = join(known, event, seq, at)
+    if joined.decision is Decision.REPEATED and event.kind == Kind.PROXY:
+        return join(known._replace(proxy_entry=0), event, seq, at)
+    return joined
+
+
+def _late_trains(known: Known, event: Event, seq: int, at: int) -> Joined:
+    joined = join(known, event, seq, at)
+    if joined.bin is Bin.LATE and joined.decision is Decision.ACCEPTED and event.kind == Kind.PROXY:
+        return joined._replace(bin=Bin.TRAINED, known=joined.known._replace(proxy_bin=Bin.TRAINED, proxy_seq=seq))
+    return joined
+
+
+def _never_overdue(known: Known, kind: Kind, at: int, horizons: Horizons) -> bool:
+    """Late feedback is late only if somebody looked at the clock between."""
+    return False
+
+
+def _decided_silently(self: Group, kind: Kind, id: str) -> Known:
+    """What did not come is noted, and no entry says so."""
+    self._changed[id] = absent(self.known(id), kind, self.seq + 1, self.horizons)
+    return self._changed[id]
+
+
+def _teach_twice(self: SqliteLog, task: bytes) -> None:
+    """After opening, the last lessons count as not learnt."""
+    _open(self, task)
+    self._counters = self._counters._replace(learnt_proxies=0)
+
+
+def _pairs_missed(lessons: Iterable[Lesson], previous: int) -> tuple[list[Lesson], list[Lesson]]:
+    """An outcome does not meet the proxy that came after it in the same batch."""
+    all_of = list(lessons)
+    proxies = [each for each in all_of if each.kind == Kind.PROXY]
+    told = [each if 0 < each.y_seq < previous else each._replace(y_seq=0) for each in proxies]
+    return told, [each for each in all_of if each.kind == Kind.OUTCOME]
+
+
+def _always_learn(counters: Any, published: int) -> bool:
+    return bool(counters.waiting)
+
+
+def _no_bins(self: Group, before: Any) -> Any:
+    return before._replace(open=before.open + len(self.entries))
+
+
+def _unchecked(previous: bytes, entry: Entry) -> bytes:
+    """A chain that does not bind the body."""
+    return chain(previous, entry._replace(body=b""))
+
+
+def _overlook(self: SqliteLog) -> None:
+    """The head marker is not looked at."""
+
+
+def _clock_of_today(self: Group, event: Event, now: int) -> Answer:
+    """Events are dated by the clock of whoever joins them, not by their own."""
+    return _take(self, event._replace(at=0), now)
+
+
+def _trust_what_is_found(self: SqliteLog, task: bytes) -> None:
+    """What a killed process left is answered for, though it may be in memory only."""
+    with patch.object(SqliteLog, "_move"), patch.object(HeadMarker, "write"):
+        _open(self, task)
+
+
+def _shifting(self: Group, event: Event, now: int) -> Answer:
+    self.at = 0
+    return _take(self, event, now)
+
+
+PATCHES: dict[str, Callable[[], AbstractContextManager[Any]]] = {
+    "answers before the commit": lambda: patch.object(sys.modules["__main__"], "_answered", _answer_then_commit),
+    "answers before the commit, in the writer": lambda: patch.object(Writer, "_append", _answer_then_write),
+    "the marker before the commit": lambda: patch.object(SqliteLog, "commit", _mark_then_commit),
+    "two transactions": lambda: patch.object(SqliteLog, "_transact", _commit_twice),
+    "commits not synced": lambda: patch.object(
+        connection, "PRAGMAS", tuple(each.replace("FULL", "NORMAL") for each in PRAGMAS)
+    ),
+    "what is found not synced": lambda: patch.object(SqliteLog, "_open", _trust_what_is_found),
+    "the marker not synced": lambda: patch.object(HeadMarker, "write", _mark_without_sync),
+    "ids forgotten after a while": lambda: patch.object(SqliteLog, "find", _forget),
+    "parked feedback lost": lambda: patch("presage.store.group.join", _lose_parked),
+    "the last value wins": lambda: patch("presage.store.group.join", _last_value_wins),
+    "a resend appended": lambda: patch("presage.store.group.join", _repeats_count),
+    "late feedback trained": lambda: patch("presage.store.group.join", _late_trains),
+    "late only if somebody looked": lambda: patch("presage.store.group.overdue", _never_overdue),
+    "absences without entries": lambda: patch.object(Group, "miss", _decided_silently),
+    "expiry by the wall clock": lambda: patch.object(Group, "take", _clock_of_today),
+    "time goes back": lambda: patch.object(Group, "take", _shifting),
+    "lessons learnt again after opening": lambda: patch.object(SqliteLog, "_open", _teach_twice),
+    "pairs missed": lambda: patch("tests.store.events.told", _pairs_missed),
+    "learning that nobody used": lambda: patch("presage.store.group.learning_is_due", _always_learn),
+    "bins not counted": lambda: patch.object(Group, "_bins", _no_bins),
+    "bodies outside the chain": lambda: patch("presage.store.sqlite.chain", _unchecked),
+    "the marker overlooked": lambda: patch.object(SqliteLog, "_check", _overlook),
+}
+"""What is wrong, and how to make it so."""
+
+
+def bug(name: str) -> AbstractContextManager[Any]:
+    """A bug for as long as it is entered."""
+    return PATCHES[name]()
+
+
+def plant(name: str) -> None:
+    """A bug until the process ends."""
+    if name:
+        bug(name).__enter__()

@@ -1,0 +1,58 @@
+"""A server in a process of its own, with a service in memory that fails when it is asked to by an id."""
+
+import asyncio
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from presage.errors import BusyError, StoreFailedError, StoreFullError
+from presage.service.app import create_app
+from presage.service.limits import Limits
+from presage.service.messages import Done, Fed
+from presage.service.server import bind, listen, serve
+from tests.service.fake import FakeService, books
+
+ROOT = Path(__file__).parent.parent.parent
+ERRORS = {
+    "failed": StoreFailedError("the disk does not keep what it is given", "EIO", "replace the disk"),
+    "full": StoreFullError("the disk is full", "ENOSPC", "make room"),
+    "busy": BusyError("too much is waiting", 1000, "send less"),
+    "bug": ZeroDivisionError("a mistake of ours"),
+}
+
+
+class FailingService(FakeService):
+    """Fails for some ids, and is slow for one."""
+
+    async def feed(self, fed: list[Fed]) -> list[Done]:
+        self.error = ERRORS.get(fed[0].id)
+        if fed[0].id == "slow":
+            await asyncio.sleep(1.0)
+        return await super().feed(fed)
+
+
+@contextmanager
+def serving() -> Iterator[tuple[subprocess.Popen[str], str]]:
+    """The process, and the address it listens at."""
+    command = [sys.executable, "-m", "tests.service.serving"]
+    process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, cwd=ROOT)
+    assert process.stdout
+    try:
+        yield process, process.stdout.readline().strip()
+    finally:
+        if process.poll() is None:
+            process.kill()
+        process.communicate()
+
+
+def main() -> int:
+    sockets = bind("127.0.0.1", 0, None)
+    sys.stdout.write(f"{listen(sockets)[0]}\n")
+    sys.stdout.flush()
+    return serve(create_app(FailingService(books()), books()), Limits(), sockets)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

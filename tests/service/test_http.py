@@ -1,0 +1,411 @@
+"""The service over HTTP: what is answered to what is right, and that nothing changes by what is wrong."""
+
+import asyncio
+import json
+import re
+import sys
+from typing import Any
+from urllib.parse import quote
+
+import httpx
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from presage.errors import BusyError, StoreFailedError, StoreFullError
+from presage.service.access import Access
+from presage.service.app import create_app
+from presage.service.limits import Limits
+from presage.service.messages import Asked
+from presage.service.problems import Refused
+from presage.service.strict import check_keys
+from tests.service.asking import JSON, NDJSON, Asking
+from tests.service.corpus import PLACES, Place, malformed
+from tests.service.fake import FEATURES, FakeService, books
+
+EMMA: dict[str, Any] = {"id": "emma", "features": FEATURES}
+
+
+@pytest.fixture
+def service() -> FakeService:
+    return FakeService(books())
+
+
+@pytest.fixture
+def ask(service: FakeService) -> Asking:
+    return Asking(create_app(service, books()))
+
+
+def lines(*events: dict[str, Any]) -> bytes:
+    return b"".join(json.dumps(event).encode() + b"\n" for event in events)
+
+
+def test_a_prediction_has_a_probability_for_each_outcome_and_names_its_model(ask: Asking) -> None:
+    answer = ask.post("/v1/predictions", EMMA)
+    assert answer.status_code == 200
+    reply = answer.json()
+    assert list(reply) == ["id", "status", "seq", "model", "probabilities"]
+    assert (reply["id"], reply["status"], reply["seq"], reply["model"]) == ("emma", "accepted", 1, 0)
+    assert list(reply["probabilities"]) == ["left", "finished"]
+    assert sum(reply["probabilities"].values()) == pytest.approx(1)
+
+
+def test_the_same_again_is_repeated_and_other_features_are_a_conflict(ask: Asking, service: FakeService) -> None:
+    first = ask.post("/v1/predictions", EMMA).json()
+    again = ask.post("/v1/predictions", EMMA)
+    assert again.status_code == 200
+    assert again.json() == first | {"status": "repeated"}
+    other = ask.post("/v1/predictions", EMMA | {"features": FEATURES | {"gift": True}})
+    assert other.status_code == 409
+    assert other.headers["content-type"] == "application/problem+json"
+    assert service.head == 1
+
+
+def test_features_are_passed_on_as_the_very_bytes_that_were_sent(ask: Asking, service: FakeService) -> None:
+    sent = json.dumps(FEATURES, indent=3).replace("Emma", "\\u0045mm\\u00e4 \u2028").encode()
+    ask.post("/v1/predictions", content=b'{ "features" :  ' + sent + b' , "id":"emma"}', headers=JSON)
+    event = b'{"kind":"prediction","id":"bulk","features":%b}' % sent.replace(b"\n", b" ")
+    ask.post("/v1/events", content=event, headers=NDJSON)
+    kept = [entry.features for entry in service.log if isinstance(entry, Asked)]
+    assert kept == [sent, sent.replace(b"\n", b" ")]
+
+
+@pytest.mark.parametrize("outcome", ["left", "finished"])
+def test_candidates_are_ranked_by_the_probability_of_an_outcome(ask: Asking, outcome: str) -> None:
+    candidates = [{"id": str(each), "features": FEATURES} for each in range(50)]
+    plain = ask.post("/v1/predictions", {"candidates": candidates}).json()["predictions"]
+    assert [each["id"] for each in plain] == [str(each) for each in range(50)]
+    answer = ask.post("/v1/predictions", {"candidates": candidates, "rank": True, "outcome": outcome})
+    ranked = answer.json()["predictions"]
+    chances = [each["probabilities"][outcome] for each in ranked]
+    assert chances == sorted(chances, reverse=True)
+    assert {each["id"] for each in ranked} == {each["id"] for each in plain}
+    assert len(set(chances)) > 10
+
+
+def test_a_candidate_in_conflict_is_told_and_ranked_last_while_the_others_are_answered(ask: Asking) -> None:
+    ask.post("/v1/predictions", EMMA)
+    candidates = [EMMA | {"features": FEATURES | {"gift": True}}, EMMA | {"id": "other"}]
+    answer = ask.post("/v1/predictions", {"candidates": candidates, "rank": True, "outcome": "left"})
+    assert answer.status_code == 200
+    last = answer.json()["predictions"][-1]
+    assert (last["id"], last["status"], last["probabilities"]) == ("emma", "conflict", {})
+    assert last["why"]
+
+
+@pytest.mark.parametrize(
+    ("path", "value", "other"), [("/v1/proxies", "some", "much"), ("/v1/outcomes", "left", "finished")]
+)
+def test_feedback_is_accepted_once_repeated_or_in_conflict(
+    ask: Asking, service: FakeService, path: str, value: str, other: str
+) -> None:
+    first = ask.post(path, {"id": "emma", "value": value})
+    assert (first.status_code, first.json()["status"], first.json()["bin"]) == (200, "accepted", "parked")
+    again = ask.post(path, {"id": "emma", "value": value})
+    assert (again.status_code, again.json()["status"]) == (200, "repeated")
+    conflict = ask.post(path, {"id": "emma", "value": other})
+    assert (conflict.status_code, conflict.json()["value"]) == (409, "emma")
+    assert service.head == 1
+
+
+def test_a_list_of_feedback_is_counted_and_its_conflicts_are_named(ask: Asking, service: FakeService) -> None:
+    sent = [
+        {"id": id, "value": value} for id, value in (("a", "left"), ("b", "left"), ("a", "left"), ("b", "finished"))
+    ]
+    reply = ask.post("/v1/outcomes", sent).json()
+    assert (reply["accepted"], reply["repeated"], reply["conflicts"]) == (2, 1, 1)
+    assert [(each["line"], each["id"]) for each in reply["conflicting"]] == [(4, "b")]
+    assert service.head == 2
+
+
+def test_a_bulk_takes_any_mix_and_names_conflicts_by_line(ask: Asking, service: FakeService) -> None:
+    outcome = {"kind": "outcome", "id": "emma", "value": "left"}
+    body = lines({"kind": "prediction"} | EMMA, {"kind": "proxy", "id": "emma", "value": "some"}, outcome, outcome)
+    body = body + b"\r\n\n" + lines(outcome | {"value": "finished"})
+    reply = ask.post("/v1/events", content=body, headers=NDJSON).json()
+    assert reply["conflicting"] == [{"line": 7, "id": "emma", "why": "the value left"}]
+    assert (reply["accepted"], reply["repeated"], reply["conflicts"]) == (3, 1, 1)
+    assert service.head == 3
+
+
+def test_a_bulk_with_wrong_lines_names_each_of_them_and_takes_nothing(ask: Asking, service: FakeService) -> None:
+    right = {"kind": "proxy", "id": "emma", "value": "some"}
+    body = lines(right, right | {"value": "x"}, right) + b"{\n" + lines(right | {"id": 3})
+    answer = ask.post("/v1/events", content=body, headers=NDJSON)
+    assert (answer.status_code, answer.json()["refused"]) == (422, 3)
+    assert [each["line"] for each in answer.json()["lines"]] == [2, 4, 5]
+    unfit = {"kind": "prediction", "id": "unfit", "features": FEATURES | {"gift": "yes"}}
+    answer = ask.post("/v1/events", content=lines(right, unfit), headers=NDJSON)
+    assert [(each["line"], each["where"]) for each in answer.json()["lines"]] == [(2, "$.features")]
+    assert service.head == 0
+
+
+def test_features_that_do_not_fit_are_refused_by_the_place_of_their_candidate(
+    ask: Asking, service: FakeService
+) -> None:
+    unfit = EMMA | {"features": FEATURES | {"genres": ["war"]}}
+    assert ask.post("/v1/predictions", unfit).json()["where"] == "$.features"
+    answer = ask.post("/v1/predictions", {"candidates": [EMMA, unfit]})
+    assert (answer.status_code, answer.json()["where"], answer.json()["value"]) == (
+        422,
+        "$.candidates[1].features",
+        "war",
+    )
+    assert service.head == 0
+
+
+@pytest.mark.parametrize("place", PLACES, ids=lambda place: place.name)
+def test_whatever_is_malformed_is_answered_4xx_with_a_reason_and_changes_nothing(
+    ask: Asking, service: FakeService, place: Place
+) -> None:
+    tried = dict(malformed(place))
+    for name, body in tried.items():
+        answer = ask.post(place.path, content=body, headers={"content-type": place.media})
+        assert 400 <= answer.status_code < 500, (name, body[:200])
+        assert answer.headers["content-type"] == "application/problem+json", name
+        problem = answer.json()
+        assert problem["status"] == answer.status_code
+        assert all(problem[part] for part in ("what", "where", "remedy")), name
+        assert "value" in problem
+        assert len(answer.content) < 50_000, name
+        assert service.head == 0, name
+    assert len(tried) >= 60
+    assert ask.post(place.path, content=place.body, headers={"content-type": place.media}).status_code == 200
+    assert service.head >= 1
+
+
+PATHS = [
+    "../../etc/passwd",
+    "/etc/passwd",
+    "..",
+    ".",
+    "C:\\x",
+    "a/b",
+    "%2e%2e",
+    "file:///x",
+    "a b?c#d",
+    "~",
+    "書/é",
+    "x" * 200,
+]
+
+
+@pytest.mark.parametrize("id", PATHS)
+def test_an_id_is_any_text_even_one_that_looks_like_a_path(ask: Asking, service: FakeService, id: str) -> None:
+    assert ask.post("/v1/predictions", EMMA | {"id": id}).status_code == 200
+    found = ask.get(f"/v1/predictions/{quote(id, safe='').replace('.', '%2E')}")
+    assert (found.status_code, found.json()["id"]) == (200, id)
+
+
+def test_no_request_names_a_file(ask: Asking) -> None:
+    opened: list[str] = []
+    listening = True
+
+    def listen(event: str, arguments: tuple[Any, ...]) -> None:
+        if listening and event in ("open", "os.listdir", "os.remove", "os.mkdir", "os.rename"):
+            opened.append(str(arguments[0]))
+
+    sys.addaudithook(listen)
+    for id in PATHS:
+        ask.post("/v1/predictions", EMMA | {"id": id})
+        ask.post("/v1/proxies", {"id": id, "value": "some"})
+        ask.get(f"/v1/predictions/{id.replace('?', '').replace('#', '')}")
+        ask.get("/" + id.replace("?", "").replace("#", ""))
+    listening = False
+    assert opened == []
+
+
+@pytest.mark.parametrize("path", ["%ff", "%ed%a0%80", "a%00b", "a%0A", "", "x" * 201, "%E6%9B%B8" * 67])
+def test_a_look_up_of_what_cannot_be_an_id_is_refused(ask: Asking, path: str) -> None:
+    answer = ask.get(f"/v1/predictions/{path}")
+    assert 400 <= answer.status_code < 500
+    assert answer.headers["content-type"] == "application/problem+json"
+
+
+def test_a_look_up_tells_what_is_known(ask: Asking) -> None:
+    assert ask.get("/v1/predictions/emma").status_code == 404
+    ask.post("/v1/proxies", {"id": "emma", "value": "some"})
+    parked = ask.get("/v1/predictions/emma").json()
+    assert (parked["predicted_at"], parked["probabilities"]) == (None, None)
+    assert parked["proxy"] == {"value": "some", "bin": "parked"}
+    told = ask.post("/v1/predictions", EMMA).json()
+    known = ask.get("/v1/predictions/emma").json()
+    assert known["probabilities"] == told["probabilities"]
+    assert known["proxy"]["bin"] == "trained"
+    assert known["outcome"] == {"value": None, "bin": "awaited"}
+    assert list(known["nowcast"]) == ["left", "finished"]
+
+
+@pytest.mark.parametrize(
+    ("headers", "status"),
+    [
+        ({}, 415),
+        ({"content-type": "text/plain"}, 415),
+        ({"content-type": "application/json; charset=latin-1"}, 415),
+        ({"content-type": "application/x-www-form-urlencoded"}, 415),
+        ({"content-type": "multipart/form-data; boundary=x"}, 415),
+        ({"content-type": "application/json", "content-encoding": "gzip"}, 415),
+        ({"content-type": "application/json", "content-encoding": "deflate, br"}, 415),
+        ({"content-type": "application/json; charset=UTF-8"}, 200),
+        ({"content-type": "Application/JSON", "content-encoding": "identity"}, 200),
+    ],
+)
+def test_only_plain_json_is_taken(ask: Asking, service: FakeService, headers: dict[str, str], status: int) -> None:
+    answer = ask.post("/v1/predictions", content=json.dumps(EMMA).encode(), headers=headers)
+    assert answer.status_code == status
+    assert service.head == (status == 200)
+
+
+@pytest.mark.parametrize(
+    "headers",
+    [
+        {}, {"authorization": "Bearer wrong-wrong-wrong"}, {"authorization": "Bearer "}, {"authorization": "Bearer"},
+        {"authorization": "Basic right-right-right"}, {"authorization": "right-right-right"},
+        {"authorization": "Bearer right-right-righ"}, {"authorization": "Bearer right-right-rightx"},
+        {"authorization": "Bearer right-right-right right-right-right"}, {"cookie": "token=right-right-right"},
+    ],
+)  # fmt: skip
+def test_without_the_right_token_nothing_is_told_and_nothing_changes(
+    service: FakeService, headers: dict[str, str]
+) -> None:
+    ask = Asking(create_app(service, books(), access=Access("right-right-right")), headers)
+    for path in ("/v1/model", "/metrics", "/openapi.json", "/v1/predictions", "/v1/predictions/a", "/v1/events", "/x"):
+        answer = ask.post(path, EMMA)
+        assert (answer.status_code, answer.headers["www-authenticate"]) == (401, "Bearer")
+        assert "right" not in answer.text
+    assert [ask.get(path).status_code for path in ("/", "/healthz", "/readyz")] == [200, 200, 200]
+    assert service.head == 0
+
+
+@pytest.mark.parametrize("written", ["Bearer right-right-right", "bearer  right-right-right"])
+def test_with_the_right_token_all_is_answered(service: FakeService, written: str) -> None:
+    ask = Asking(create_app(service, books(), access=Access("right-right-right")), {"authorization": written})
+    assert ask.post("/v1/predictions", EMMA).status_code == 200
+    assert ask.get("/metrics").status_code == 200
+
+
+@pytest.mark.parametrize(
+    "host",
+    ["evil.example", "localhost.evil.example", "evil.example:8000", "localhost@evil.example", "", "127.0.0.1.nip.io",
+     "[::2]", "localhost:80:80", "0.0.0.0"],
+)  # fmt: skip
+def test_a_request_for_another_host_is_refused(ask: Asking, service: FakeService, host: str) -> None:
+    answer = ask.post("/v1/predictions", EMMA, headers={"host": host})
+    assert answer.status_code == 421
+    assert service.head == 0
+
+
+@pytest.mark.parametrize("host", ["localhost", "LOCALHOST:8000", "127.0.0.1", "127.0.0.1:1", "[::1]:8000", "[::1]"])
+def test_a_request_for_this_machine_is_answered(ask: Asking, host: str) -> None:
+    assert ask.post("/v1/predictions", EMMA, headers={"host": host}).status_code == 200
+
+
+def test_a_query_is_refused(ask: Asking, service: FakeService) -> None:
+    assert ask.post("/v1/predictions?rank=true", EMMA).status_code == 400
+    assert service.head == 0
+
+
+@pytest.mark.parametrize(
+    ("method", "path", "status"),
+    [
+        ("GET", "/v1/predictions", 405), ("DELETE", "/v1/predictions/emma", 405), ("PUT", "/v1/events", 405),
+        ("GET", "/v1/predictions%0A", 404), ("POST", "/v1/proxies%0A", 404), ("POST", "/v1/proxies/", 404),
+        ("GET", "/v1", 404), ("GET", "/../etc/passwd", 404), ("OPTIONS", "/v1/events", 405),
+        ("HEAD", "/healthz", 200),
+    ],
+)  # fmt: skip
+def test_only_the_addresses_there_are_answer(ask: Asking, method: str, path: str, status: int) -> None:
+    answer = ask(method, path)
+    assert answer.status_code == status
+    assert ("allow" in answer.headers) == (status == 405)
+    assert "location" not in answer.headers
+
+
+def test_health_and_readiness_are_told_apart(ask: Asking, service: FakeService) -> None:
+    service.why = "the log is being read"
+    assert ask.get("/healthz").json() == {"status": "ok", "why": ""}
+    answer = ask.get("/readyz")
+    assert (answer.status_code, answer.json()) == (503, {"status": "unavailable", "why": "the log is being read"})
+    service.error = StoreFailedError("the disk fails", "EIO", "replace it")
+    assert ask.post("/v1/proxies", {"id": "a", "value": "some"}).status_code == 503
+    assert ask.get("/healthz").status_code == 503
+
+
+@pytest.mark.parametrize("error", [BusyError("busy", 1, "wait"), StoreFullError("full", 1, "make room")])
+def test_back_pressure_and_a_full_disk_say_when_to_come_again(error: Exception) -> None:
+    service = FakeService(books())
+    ask = Asking(create_app(service, books(), Limits(retry_seconds=3)))
+    for path, body in (("/v1/predictions", EMMA), ("/v1/proxies", {"id": "a", "value": "some"})):
+        service.error = error
+        assert ask.post(path, body).headers["retry-after"] == "3"
+    assert service.head == 0
+
+
+def test_where_events_carry_the_time_it_is_passed_on_and_required() -> None:
+    service = FakeService(books())
+    ask = Asking(create_app(service, books(), Limits(clock="events")))
+    assert ask.post("/v1/predictions", EMMA).status_code == 422
+    for at in (-1, 2**53, 1.5, "1", None):
+        assert ask.post("/v1/predictions", EMMA | {"at": at}).status_code == 422
+    assert ask.post("/v1/predictions", EMMA | {"at": 1_700_000_000_000_000}).status_code == 200
+    assert ask.post("/v1/proxies", {"id": "a", "value": "some", "at": 5}).status_code == 200
+    assert [entry.at for entry in service.log] == [1_700_000_000_000_000, 5]
+
+
+def test_metrics_follow_the_conventions_of_prometheus(ask: Asking) -> None:
+    ask.post("/v1/predictions", EMMA)
+    ask.get("/nowhere")
+    answer = ask.get("/metrics")
+    assert answer.headers["content-type"].startswith("text/plain; version=0.0.4")
+    text = answer.text
+    samples = [line for line in text.splitlines() if not line.startswith("#")]
+    assert all(line.startswith("presage_") for line in samples)
+    assert "_created" not in text
+    assert 'presage_http_requests_total{method="POST",route="/v1/predictions",status="200"} 1.0' in samples
+    assert 'presage_http_requests_total{method="GET",route="none",status="404"} 1.0' in samples
+    assert 'presage_http_request_seconds_count{route="/v1/predictions"} 1.0' in samples
+    assert 'presage_events_total{bin="open"} 1.0' in samples
+    assert "presage_log_entries 1.0" in samples
+    assert text.count("# TYPE presage_events_total counter") == 1
+
+
+def test_the_page_runs_and_fetches_nothing_but_what_the_service_itself_gives(ask: Asking) -> None:
+    page = ask.get("/")
+    assert not re.search(r"<script(?! type=\"module\" src=\"dashboard/\w+\.js\"></script>)", page.text)
+    assert "default-src 'none'; script-src 'self'; style-src 'self';" in page.headers["content-security-policy"]
+
+
+def test_a_bulk_gives_others_a_turn_while_it_is_read(service: FakeService) -> None:
+    app = create_app(service, books())
+    bulk = b"".join(b'{"kind":"proxy","id":"%d","value":"some"}\n' % each for each in range(10_000))
+    order: list[str] = []
+
+    async def post(client: httpx.AsyncClient, path: str, body: bytes, headers: dict[str, str]) -> None:
+        assert (await client.post(path, content=body, headers=headers)).status_code == 200
+        order.append(path)
+
+    async def both() -> None:
+        async with httpx.AsyncClient(transport=httpx.ASGITransport(app), base_url="http://localhost") as client:
+            large = asyncio.create_task(post(client, "/v1/events", bulk, NDJSON))
+            await asyncio.sleep(0)
+            await post(client, "/v1/predictions", json.dumps(EMMA).encode(), JSON)
+            await large
+
+    asyncio.run(both())
+    assert order == ["/v1/predictions", "/v1/events"]
+
+
+@given(st.recursive(
+    st.none() | st.booleans() | st.integers() | st.text(':"\\a\u00e9', max_size=4),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(':"\\a\u00e9', max_size=3), inner, max_size=3),
+    max_leaves=8,
+), st.booleans(), st.sampled_from([None, 1]))  # fmt: skip
+def test_equal_keys_are_found_wherever_colons_and_quotes_stand(value: Any, escaped: bool, indent: int | None) -> None:
+    sizes: list[int] = []
+    body = json.dumps({"all": value}, ensure_ascii=escaped, indent=indent, separators=(" ,", "\n:")).encode()
+    json.loads(body, object_pairs_hook=lambda pairs: sizes.append(len(pairs)))
+    keys = sum(sizes)
+    check_keys(body, keys)
+    twice = body[:-1] + b',"all":":"}'
+    with pytest.raises(Refused, match="'all' twice"):
+        check_keys(twice, keys)

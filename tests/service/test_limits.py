@@ -1,0 +1,278 @@
+"""Limits and deadlines, over real sockets: nobody holds the service up, or makes it hold more than it should."""
+
+import json
+import re
+import socket
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from presage.errors import SettingError
+from presage.service.access import called, read_token
+from presage.service.limits import Limits, limits
+from presage.service.server import bind
+from tests.service.running import Running, posted, read_all, running, until
+
+QUICK = Limits(request_seconds=0.4, idle_seconds=0.4, header_bytes=4000, body_bytes=10_000, connections=5)
+PROXY = b'{"id":"a","value":"some"}'
+
+
+@pytest.fixture(scope="module")
+def quick() -> Iterator[Running]:
+    with running(QUICK) as made:
+        yield made
+
+
+def status(answer: bytes) -> int:
+    return int(answer.split(b" ", 2)[1]) if answer else 0
+
+
+def pour(made: socket.socket) -> None:
+    while True:
+        made.sendall(b"a" * 100_000)
+
+
+def problem(answer: bytes) -> dict[str, object]:
+    found: dict[str, object] = json.loads(answer.partition(b"\r\n\r\n")[2])
+    assert b"application/problem+json" in answer
+    assert set(found) >= {"type", "title", "status", "what", "where", "value", "remedy"}
+    return found
+
+
+@pytest.mark.parametrize(
+    "begun",
+    [
+        b"P",
+        b"POST /v1/proxies HTTP/1.1\r\nHost: localhost\r\n",
+        posted("/v1/proxies", b'{"id"', length=100),
+        b"POST /v1/proxies HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"
+        b"Transfer-Encoding: chunked\r\n\r\n5\r\n{",
+    ],
+    ids=["first byte", "head", "body", "chunk"],
+)
+def test_a_request_that_does_not_end_is_answered_408_and_cut_off(quick: Running, begun: bytes) -> None:
+    head = quick.service.head
+    with quick.connection() as made:
+        made.sendall(begun)
+        answer = read_all(made)
+    assert status(answer) == problem(answer)["status"] == 408
+    assert quick.service.head == head
+
+
+@pytest.mark.parametrize("part", ["head", "body"])
+def test_a_client_that_drips_is_cut_off_however_busy_it_looks(quick: Running, part: str) -> None:
+    with quick.connection() as made:
+        made.sendall(b"GET / HTTP/1.1\r\nX: " if part == "head" else posted("/v1/proxies", b"", length=5000))
+        made.settimeout(0.05)
+        answer = b""
+        for _ in range(200):
+            try:
+                answer = made.recv(65536)
+                break
+            except TimeoutError:
+                made.sendall(b" ")
+    assert status(answer) == 408
+
+
+def test_a_connection_without_a_request_is_closed_without_a_word(quick: Running) -> None:
+    with quick.connection() as silent, quick.connection() as used:
+        used.sendall(b"GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n")
+        assert status(used.recv(65536)) == 200
+        assert read_all(used) == read_all(silent) == b""
+
+
+def test_a_client_that_does_not_read_is_cut_off(quick: Running) -> None:
+    with quick.connection() as made:
+        made.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
+        made.settimeout(0.5)
+        asked = b"GET /openapi.json HTTP/1.1\r\nHost: localhost\r\n\r\n" * 500
+        with pytest.raises((TimeoutError, ConnectionError)):
+            made.sendall(asked * 1000)
+        until(lambda: not quick.server.server_state.connections)
+
+
+def test_the_default_deadlines_cut_off_within_10_seconds() -> None:
+    checked_every = 0.5
+    assert Limits().request_seconds + checked_every < 10
+    assert Limits().idle_seconds + checked_every < 10
+
+
+@pytest.mark.parametrize(
+    "head",
+    [
+        b"X: " + b"a" * 100_000,
+        b"X: a\r\n" * 2000,
+        b"\r\n".join(b"X%d: %b" % (each, b"a" * 100) for each in range(300)),
+    ],
+    ids=["one", "many", "names"],
+)
+def test_a_head_beyond_the_limit_is_answered_431(quick: Running, head: bytes) -> None:
+    with quick.connection() as made:
+        made.sendall(b"GET / HTTP/1.1\r\nHost: localhost\r\n" + head)
+        answer = read_all(made)
+    assert status(answer) == problem(answer)["status"] == 431
+
+
+def test_a_head_without_an_end_is_cut_off_while_it_comes(quick: Running) -> None:
+    with quick.connection() as made:
+        made.sendall(b"GET / HTTP/1.1\r\nX: ")
+        with pytest.raises(ConnectionError):
+            pour(made)
+
+
+def test_trailers_are_limited_like_headers(quick: Running) -> None:
+    head = b"POST /v1/proxies HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"
+    with quick.connection() as made:
+        made.sendall(head + b"Transfer-Encoding: chunked\r\n\r\n0\r\n" + b"T: abcdefghij\r\n" * 1000)
+        assert status(read_all(made)) == 431
+
+
+@pytest.mark.parametrize("chunked", [False, True])
+def test_a_body_beyond_the_limit_is_answered_413(quick: Running, chunked: bool) -> None:
+    head = quick.service.head
+    body = b'{"id":"a","value":"' + b"x" * 20_000 + b'"}'
+    request = posted("/v1/proxies", body)
+    if chunked:
+        start, _, _ = request.partition(b"Content-Length")
+        request = start + b"Transfer-Encoding: chunked\r\n\r\n%x\r\n%b\r\n0\r\n\r\n" % (len(body), body)
+    with quick.connection() as made:
+        made.sendall(request)
+        answer = read_all(made)
+    assert status(answer) == problem(answer)["status"] == 413
+    assert quick.service.head == head
+
+
+def test_a_client_that_waits_for_leave_to_send_too_much_gets_none(quick: Running) -> None:
+    request = posted("/v1/proxies", b"", length=20_000).replace(b"\r\n\r\n", b"\r\nExpect: 100-continue\r\n\r\n")
+    with quick.connection() as made:
+        made.sendall(request)
+        assert read_all(made).startswith(b"HTTP/1.1 413 ")
+
+
+def test_one_connection_too_many_is_closed_and_the_others_go_on(quick: Running) -> None:
+    until(lambda: not quick.server.server_state.connections)
+    made = [socket.create_connection(("127.0.0.1", quick.port)) for _ in range(QUICK.connections)]
+    until(lambda: len(quick.server.server_state.connections) == QUICK.connections)
+    with quick.connection() as refused:
+        assert read_all(refused) == b""
+    made[0].sendall(b"GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n")
+    assert status(made[0].recv(65536)) == 200
+    for each in made:
+        each.close()
+
+
+def test_bodies_that_are_too_much_together_are_answered_429() -> None:
+    generous = Limits(bulk_bytes=10_000_000, held_bytes=1_000_000, retry_seconds=7)
+    with running(generous) as made, made.connection() as one, made.connection() as other:
+        one.sendall(posted("/v1/events", b" " * 900_000, "application/x-ndjson", length=2_000_000))
+        other.sendall(posted("/v1/events", b" " * 900_000, "application/x-ndjson", length=2_000_000))
+        one.settimeout(1.0)
+        answers = []
+        for each in (one, other):
+            each.settimeout(1.0)
+            try:
+                answers.append(each.recv(65536))
+            except TimeoutError:
+                answers.append(b"")
+        refused = [answer for answer in answers if answer]
+        assert [status(answer) for answer in refused] == [429]
+        assert b"retry-after: 7\r\n" in refused[0]
+
+
+@pytest.mark.parametrize(
+    "garbage",
+    [
+        b"HELLO\r\n\r\n",
+        b"\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03",
+        b"GET / HTTP/9.9\r\n\r\n",
+        b"CONNECT example.org:443 HTTP/1.1\r\nHost: localhost\r\n\r\n",
+        posted("/v1/proxies", PROXY).replace(b"Content-Length: 25", b"Content-Length: -1"),
+        posted("/v1/proxies", PROXY).replace(b"Content-Length: 25", b"Content-Length: 25\r\nContent-Length: 24"),
+        posted("/v1/proxies", PROXY).replace(b"Content-Length", b"Transfer-Encoding: chunked\r\nContent-Length"),
+        posted("/v1/proxies", PROXY).replace(b"Content-Length: 25", b"Transfer-Encoding: chunked").replace(b"{", b"zz"),
+    ],
+    ids=["words", "tls", "version", "connect", "negative length", "two lengths", "length and chunks", "bad chunk"],
+)
+def test_what_is_not_http_is_answered_400_and_closed(quick: Running, garbage: bytes) -> None:
+    head = quick.service.head
+    with quick.connection() as made:
+        made.sendall(garbage)
+        answer = read_all(made)
+    assert status(answer) == problem(answer)["status"] == 400
+    assert quick.service.head == head
+
+
+def test_a_refusal_is_never_sent_in_place_of_the_answer_to_an_earlier_request() -> None:
+    with running() as made, made.connection() as client:
+        made.service.seconds = 0.3
+        client.sendall(posted("/v1/proxies", PROXY) + b"garbage\r\n\r\n")
+        answer = read_all(client)
+        assert status(answer) == 200
+        assert answer.count(b"HTTP/1.1") == made.service.head == 1
+
+
+def test_a_length_that_is_too_short_leaves_a_rest_that_is_refused() -> None:
+    with running() as made, made.connection() as client:
+        client.sendall(posted("/v1/proxies", PROXY + b" rest", length=len(PROXY)))
+        answer = read_all(client)
+    assert status(answer) == 200
+    assert made.service.head == 1
+
+
+def test_pipelined_requests_are_answered_in_order_and_not_taken_for_slow() -> None:
+    with running(Limits(request_seconds=0.6, idle_seconds=0.6)) as made, made.connection() as client:
+        made.service.seconds = 0.5
+        client.sendall(b"".join(posted("/v1/proxies", b'{"id":"%d","value":"some"}' % each) for each in range(4)))
+        answer = read_all(client)
+    assert re.findall(rb'"id":"(\d)"', answer) == [b"0", b"1", b"2", b"3"]
+
+
+@pytest.mark.parametrize("host", ["0.0.0.0", "::", ""])
+def test_without_a_token_only_the_loopback_is_served(host: str) -> None:
+    with pytest.raises(SettingError, match="only this machine"):
+        bind(host, 0, None)
+
+
+@pytest.mark.parametrize("host", ["127.0.0.1", "localhost", "127.0.0.2"])
+def test_the_loopback_is_served_without_a_token_under_any_of_its_names(host: str) -> None:
+    for made in bind(host, 0, None):
+        made.close()
+
+
+def test_with_a_token_any_address_is_served() -> None:
+    for made in bind("0.0.0.0", 0, "secret"):
+        made.close()
+
+
+def test_an_address_that_cannot_be_used_is_refused_in_words() -> None:
+    with running() as made, pytest.raises(SettingError, match="address cannot be used"):
+        bind("127.0.0.1", made.port, None)
+    with pytest.raises(SettingError, match="host is unknown"):
+        bind("no.such.host.invalid", 0, None)
+
+
+def test_a_service_on_all_addresses_must_be_told_its_names() -> None:
+    with pytest.raises(SettingError, match="names"):
+        called("0.0.0.0", ())
+    assert "shop.example" in called("0.0.0.0", ("Shop.Example",))
+    assert "10.0.0.7" in called("10.0.0.7", ())
+
+
+@pytest.mark.parametrize("content", ["", "short", "with a space in it!", "x" * 501, "\x00" * 20, "pässwörd-pässwörd"])
+def test_a_token_file_without_a_token_is_refused(tmp_path: Path, content: str) -> None:
+    (tmp_path / "token").write_text(content)
+    with pytest.raises(SettingError, match="token"):
+        read_token(tmp_path / "token")
+
+
+def test_limits_are_checked_and_described() -> None:
+    for limit in limits():
+        assert limit.about
+        assert getattr(Limits(), limit.name) == limit.default
+        wrong: Any = {limit.name: 0}
+        with pytest.raises(SettingError, match=limit.name):
+            Limits(**wrong)
+    with pytest.raises(SettingError, match="clock"):
+        Limits(clock="sundial")
