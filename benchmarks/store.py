@@ -9,8 +9,10 @@ import time
 from collections.abc import Callable, Iterator
 from hashlib import blake2b
 from pathlib import Path
+from random import Random
 from statistics import median
 from tempfile import TemporaryDirectory
+from typing import NamedTuple
 
 import apsw
 
@@ -41,7 +43,7 @@ def figures(tell: Tell) -> Iterator[Figure]:
     with TemporaryDirectory() as place:
         yield _bytes(Path(place), tell)
     with TemporaryDirectory() as place:
-        yield _memory(Path(place), tell)
+        yield from _open(Path(place), tell)
 
 
 def _ingest(place: Path, tell: Tell) -> Iterator[Figure]:
@@ -73,13 +75,25 @@ def _bytes(place: Path, tell: Tell) -> Figure:
     return Figure("store/bytes", spread([size]), "MiB/million", against)
 
 
-def _memory(place: Path, tell: Tell) -> Figure:
+def _open(place: Path, tell: Tell) -> Iterator[Figure]:
     tell(f"store/memory: {MANY:,} open predictions")
     command = [sys.executable, "-m", "benchmarks.store", "open", str(place), str(FEW), str(MANY)]
-    before, after = map(int, subprocess.run(command, capture_output=True, text=True, check=True).stdout.split())
-    each = (after - before) / (MANY - FEW)
-    against = f"resident memory from {FEW:,} to {MANY:,} open: {before / 2**20:.0f} to {after / 2**20:.0f} MiB"
-    return Figure("store/memory", spread([max(each, 0.0)]), "bytes", against, target=Target(30, at_most=True))
+    printed = subprocess.run(command, capture_output=True, text=True, check=True).stdout.splitlines()
+    few, many = (Filled(*map(float, line.split())) for line in printed)
+    each = (many.resident - few.resident) / (MANY - FEW)
+    against = (
+        f"resident memory from {FEW:,} to {MANY:,} open: {few.resident / 2**20:.0f} to {many.resident / 2**20:.0f} MiB"
+    )
+    yield Figure("store/memory", spread([max(each, 0.0)]), "bytes", against, target=Target(30, at_most=True))
+    against = f"the same with {FEW:,} open, {short(few.rate)}/s"
+    yield Figure(f"store/bulk-{MANY}-open", spread([many.rate]), "events/s", against, spread([many.rate / few.rate]))
+
+
+class Filled(NamedTuple):
+    """The memory of a process with many open predictions, and how many events a second it keeps."""
+
+    resident: float
+    rate: float
 
 
 class Kept:
@@ -93,8 +107,11 @@ class Kept:
 
     def rate(self, events: int, group: int) -> float:
         """Events kept in a second, sent in groups without waiting for each answer."""
-        some = list(itertools.islice(self._course, events))
-        started = time.perf_counter()
+        return self.rate_of(list(itertools.islice(self._course, events)), group)
+
+    def rate_of(self, some: list[Event], group: int) -> float:
+        """The same for these events."""
+        events, started = len(some), time.perf_counter()
         answers = [self.writer.submit(some[place : place + group]) for place in range(0, events, group)]
         for answer in answers:
             answer.result()
@@ -150,7 +167,7 @@ class Naive:
 def course() -> Iterator[Event]:
     """A prediction, the proxy of one a thousand before it, and the outcome of one four thousand before it."""
     for number in itertools.count():
-        yield Event(Kind.PREDICTED, named(number), Predicted(FEATURES, SYMBOLS, DENSE, 0, SAID))
+        yield predicted(number)
         if number >= 1000:
             yield Event(Kind.PROXY, named(number - 1000), Feedback(number % 3))
         if number >= 4000:
@@ -167,19 +184,23 @@ def now() -> int:
 
 
 def fill(folder: Path, few: int, many: int) -> None:
-    """Print the resident memory with so few and with so many open predictions."""
-    kept = Kept(folder)
-    made = 0
+    """Print what there is to know with so few and with so many open predictions."""
+    kept, random, made = Kept(folder), Random(0), 0
     for target in (few, many):
         while made < target:
-            some = [
-                Event(Kind.PREDICTED, named(number), Predicted(FEATURES, SYMBOLS, DENSE, 0, SAID))
-                for number in range(made, min(made + GROUP, target))
-            ]
-            kept.writer.submit(some).result()
-            made += len(some)
-        print(resident())
+            kept.writer.submit([predicted(number) for number in range(made, made + GROUP)]).result()
+            made += GROUP
+        proxies = [Event(Kind.PROXY, named(number), Feedback(1)) for number in random.sample(range(made), BLOCK // 2)]
+        asked = [predicted(number) for number in range(made, made + BLOCK // 2)]
+        made += len(asked)
+        rate = kept.rate_of([event for pair in zip(asked, proxies, strict=True) for event in pair], GROUP)
+        print(resident(), rate, flush=True)
     kept.close()
+
+
+def predicted(number: int) -> Event:
+    """A prediction."""
+    return Event(Kind.PREDICTED, named(number), Predicted(FEATURES, SYMBOLS, DENSE, 0, SAID))
 
 
 def resident() -> int:

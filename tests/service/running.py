@@ -13,7 +13,7 @@ from presage.service.limits import Limits
 from presage.service.server import Server, bind, create_server, listen
 from tests.service.fake import FakeService, books
 
-PATIENCE = 20.0
+PATIENCE = 60.0
 """Seconds after which a test gives up waiting for what should have happened."""
 
 
@@ -36,9 +36,11 @@ class Running(NamedTuple):
 
 
 @contextmanager
-def running(limits: Limits | None = None, access: Access | None = None) -> Iterator[Running]:
+def running(
+    limits: Limits | None = None, access: Access | None = None, service: FakeService | None = None
+) -> Iterator[Running]:
     """A server with a service in memory, until the end of the block."""
-    service = FakeService(books())
+    service = service or FakeService(books())
     limits = limits or Limits()
     server = create_server(create_app(service, books(), limits, access), limits)
     sockets = bind("127.0.0.1", 0, None)

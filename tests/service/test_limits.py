@@ -15,13 +15,20 @@ from presage.service.limits import Limits, limits
 from presage.service.server import bind
 from tests.service.running import Running, posted, read_all, running, until
 
-QUICK = Limits(request_seconds=0.4, idle_seconds=0.4, header_bytes=4000, body_bytes=10_000, connections=5)
+SMALL = Limits(header_bytes=4000, body_bytes=10_000, connections=5)
+QUICK = Limits(request_seconds=0.4)
 PROXY = b'{"id":"a","value":"some"}'
 
 
 @pytest.fixture(scope="module")
 def quick() -> Iterator[Running]:
     with running(QUICK) as made:
+        yield made
+
+
+@pytest.fixture(scope="module")
+def small() -> Iterator[Running]:
+    with running(SMALL) as made:
         yield made
 
 
@@ -76,8 +83,8 @@ def test_a_client_that_drips_is_cut_off_however_busy_it_looks(quick: Running, pa
     assert status(answer) == 408
 
 
-def test_a_connection_without_a_request_is_closed_without_a_word(quick: Running) -> None:
-    with quick.connection() as silent, quick.connection() as used:
+def test_a_connection_without_a_request_is_closed_without_a_word() -> None:
+    with running(Limits(idle_seconds=1.0)) as made, made.connection() as silent, made.connection() as used:
         used.sendall(b"GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n")
         assert status(used.recv(65536)) == 200
         assert read_all(used) == read_all(silent) == b""
@@ -108,54 +115,54 @@ def test_the_default_deadlines_cut_off_within_10_seconds() -> None:
     ],
     ids=["one", "many", "names"],
 )
-def test_a_head_beyond_the_limit_is_answered_431(quick: Running, head: bytes) -> None:
-    with quick.connection() as made:
+def test_a_head_beyond_the_limit_is_answered_431(small: Running, head: bytes) -> None:
+    with small.connection() as made:
         made.sendall(b"GET / HTTP/1.1\r\nHost: localhost\r\n" + head)
         answer = read_all(made)
     assert status(answer) == problem(answer)["status"] == 431
 
 
-def test_a_head_without_an_end_is_cut_off_while_it_comes(quick: Running) -> None:
-    with quick.connection() as made:
+def test_a_head_without_an_end_is_cut_off_while_it_comes(small: Running) -> None:
+    with small.connection() as made:
         made.sendall(b"GET / HTTP/1.1\r\nX: ")
         with pytest.raises(ConnectionError):
             pour(made)
 
 
-def test_trailers_are_limited_like_headers(quick: Running) -> None:
+def test_trailers_are_limited_like_headers(small: Running) -> None:
     head = b"POST /v1/proxies HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"
-    with quick.connection() as made:
+    with small.connection() as made:
         made.sendall(head + b"Transfer-Encoding: chunked\r\n\r\n0\r\n" + b"T: abcdefghij\r\n" * 1000)
         assert status(read_all(made)) == 431
 
 
 @pytest.mark.parametrize("chunked", [False, True])
-def test_a_body_beyond_the_limit_is_answered_413(quick: Running, chunked: bool) -> None:
-    head = quick.service.head
+def test_a_body_beyond_the_limit_is_answered_413(small: Running, chunked: bool) -> None:
+    head = small.service.head
     body = b'{"id":"a","value":"' + b"x" * 20_000 + b'"}'
     request = posted("/v1/proxies", body)
     if chunked:
         start, _, _ = request.partition(b"Content-Length")
         request = start + b"Transfer-Encoding: chunked\r\n\r\n%x\r\n%b\r\n0\r\n\r\n" % (len(body), body)
-    with quick.connection() as made:
+    with small.connection() as made:
         made.sendall(request)
         answer = read_all(made)
     assert status(answer) == problem(answer)["status"] == 413
-    assert quick.service.head == head
+    assert small.service.head == head
 
 
-def test_a_client_that_waits_for_leave_to_send_too_much_gets_none(quick: Running) -> None:
+def test_a_client_that_waits_for_leave_to_send_too_much_gets_none(small: Running) -> None:
     request = posted("/v1/proxies", b"", length=20_000).replace(b"\r\n\r\n", b"\r\nExpect: 100-continue\r\n\r\n")
-    with quick.connection() as made:
+    with small.connection() as made:
         made.sendall(request)
         assert read_all(made).startswith(b"HTTP/1.1 413 ")
 
 
-def test_one_connection_too_many_is_closed_and_the_others_go_on(quick: Running) -> None:
-    until(lambda: not quick.server.server_state.connections)
-    made = [socket.create_connection(("127.0.0.1", quick.port)) for _ in range(QUICK.connections)]
-    until(lambda: len(quick.server.server_state.connections) == QUICK.connections)
-    with quick.connection() as refused:
+def test_one_connection_too_many_is_closed_and_the_others_go_on(small: Running) -> None:
+    until(lambda: not small.server.server_state.connections)
+    made = [socket.create_connection(("127.0.0.1", small.port)) for _ in range(SMALL.connections)]
+    until(lambda: len(small.server.server_state.connections) == SMALL.connections)
+    with small.connection() as refused:
         assert read_all(refused) == b""
     made[0].sendall(b"GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n")
     assert status(made[0].recv(65536)) == 200
@@ -195,13 +202,13 @@ def test_bodies_that_are_too_much_together_are_answered_429() -> None:
     ],
     ids=["words", "tls", "version", "connect", "negative length", "two lengths", "length and chunks", "bad chunk"],
 )
-def test_what_is_not_http_is_answered_400_and_closed(quick: Running, garbage: bytes) -> None:
-    head = quick.service.head
-    with quick.connection() as made:
+def test_what_is_not_http_is_answered_400_and_closed(small: Running, garbage: bytes) -> None:
+    head = small.service.head
+    with small.connection() as made:
         made.sendall(garbage)
         answer = read_all(made)
     assert status(answer) == problem(answer)["status"] == 400
-    assert quick.service.head == head
+    assert small.service.head == head
 
 
 def test_a_refusal_is_never_sent_in_place_of_the_answer_to_an_earlier_request() -> None:
@@ -221,12 +228,12 @@ def test_a_length_that_is_too_short_leaves_a_rest_that_is_refused() -> None:
     assert made.service.head == 1
 
 
-def test_pipelined_requests_are_answered_in_order_and_not_taken_for_slow() -> None:
-    with running(Limits(request_seconds=0.6, idle_seconds=0.6)) as made, made.connection() as client:
-        made.service.seconds = 0.5
-        client.sendall(b"".join(posted("/v1/proxies", b'{"id":"%d","value":"some"}' % each) for each in range(4)))
+def test_a_client_is_not_blamed_for_a_slow_service_and_pipelined_requests_are_answered_in_order() -> None:
+    with running(Limits(request_seconds=0.4, idle_seconds=0.4)) as made, made.connection() as client:
+        made.service.seconds = 1.2
+        client.sendall(b"".join(posted("/v1/proxies", b'{"id":"%d","value":"some"}' % each) for each in range(2)))
         answer = read_all(client)
-    assert re.findall(rb'"id":"(\d)"', answer) == [b"0", b"1", b"2", b"3"]
+    assert re.findall(rb'"id":"(\d)"', answer) == [b"0", b"1"]
 
 
 @pytest.mark.parametrize("host", ["0.0.0.0", "::", ""])

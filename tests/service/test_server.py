@@ -18,7 +18,7 @@ PROXY = {"value": "some"}
 
 
 def feed(url: str, id: str) -> httpx.Response:
-    return httpx.post(f"{url}/v1/proxies", json={"id": id} | PROXY, trust_env=False, timeout=20)
+    return httpx.post(f"{url}/v1/proxies", json={"id": id} | PROXY, trust_env=False, timeout=60)
 
 
 @pytest.mark.parametrize(("sent", "code"), [(signal.SIGTERM, 0), (signal.SIGINT, 130)])
@@ -31,9 +31,9 @@ def test_a_signal_ends_it_with_its_code_after_the_requests_under_way(sent: signa
         with httpx.Client(base_url=url, trust_env=False) as client:
             until(lambda: "presage_http_requests_under_way 2.0" in client.get("/metrics").text)  # it, and this one
             process.send_signal(sent)
-            under_way.join(20)
+            under_way.join(60)
         assert answers == [200]
-        assert process.wait(20) == code
+        assert process.wait(60) == code
         assert process.stderr
         assert process.stderr.read() == ""
 
@@ -43,7 +43,7 @@ def test_a_store_that_failed_is_answered_503_and_ends_the_process() -> None:
         answer = feed(url, "failed")
         assert answer.status_code == 503
         assert answer.json()["remedy"] == "replace the disk"
-        assert process.wait(20) == 3
+        assert process.wait(60) == 3
 
 
 def test_a_full_disk_is_answered_507_and_a_busy_service_429_and_both_go_on() -> None:
@@ -64,7 +64,7 @@ def test_an_error_that_nobody_foresaw_is_answered_500_without_details_and_told_o
         assert "ZeroDivisionError" not in answer.text
         assert feed(url, "a").status_code == 200
         process.send_signal(signal.SIGTERM)
-        assert process.wait(20) == 0
+        assert process.wait(60) == 0
         assert process.stderr
         assert "ZeroDivisionError: a mistake of ours" in process.stderr.read()
 

@@ -479,7 +479,9 @@ def test_after_a_restart_the_end_of_the_log_is_looked_at_and_no_more(played: Pla
     assert again.seq == watch.seq
     ours, theirs = pending_panel(again, played.store.counters.bins.open), pending_panel(watch, 0)
     assert ours.proxy == theirs.proxy, "all that wait for a proxy are recent"
-    assert min(ours.proxy + ours.outcome) >= 0
+    table = again.predicted.stretches().sums
+    for settled in ("proxy", "outcome"):
+        assert (table[:, COHORT.index(settled)] <= table[:, COHORT.index("predictions")]).all()
     assert again.look().state in (State.UNKNOWN, State.STABLE)
     one, other = loss_panel(again).recent, loss_panel(watch).recent
     assert one is not None

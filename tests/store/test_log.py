@@ -8,6 +8,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 import apsw
+import apsw.sqlite_extra
 import pytest
 from hypothesis import settings
 from hypothesis.stateful import precondition, rule, run_state_machine_as_test
@@ -135,6 +136,13 @@ def test_an_sqlite_that_could_damage_its_log_is_refused(tmp_path: Path, monkeypa
     monkeypatch.setattr(apsw, "sqlite_lib_version", lambda: "3.51.2")
     connection._page_checks.cache_clear()
     with pytest.raises(StoreFailedError, match=r"too old: found '3\.51\.2'"):
+        SqliteLog(tmp_path, TASK)
+
+
+def test_an_sqlite_that_cannot_check_its_pages_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(apsw.sqlite_extra, "has", lambda name: None)
+    connection._page_checks.cache_clear()
+    with pytest.raises(StoreFailedError, match="cannot check its pages"):
         SqliteLog(tmp_path, TASK)
 
 

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from presage.errors import BusyError
-from presage.service.engines import Engine, engine_for
+from presage.service.engines import Engine, Parameters, engine_for
 from presage.service.features import feature_encoder
 from presage.service.folders import TASK, open_folder
 from presage.service.limits import Limits
@@ -65,6 +65,7 @@ def open_service(task_file: Path, folder: Path, settings: Limits, clock: Callabl
         teacher.catch_up(store, horizons)
         watch = Watch(subject_of(engine.forecaster, horizons))
         look_back(watch, store)
+        _warm_up(engine, teacher.model.parameters)
     except BaseException:
         store.close()
         raise
@@ -258,6 +259,15 @@ class LiveService:
                 self._parts.writer.tick(self._parts.clock()).result()
             except Exception:
                 return  # the writer says why to all who ask
+
+
+def _warm_up(engine: Engine, parameters: Parameters) -> None:
+    """Have what answers compiled, so that no first request waits for it."""
+    features = engine.forecaster.spaces.features
+    x = Instance(np.zeros((1, features.slots), np.int32), np.zeros((1, features.dense), np.float32))
+    engine.predict(parameters, x)
+    engine.nowcast(parameters, x, np.array([0]))
+    engine.weights(parameters)
 
 
 def _done(id: str, answer: Answer) -> Done:

@@ -92,6 +92,8 @@ def _page_checks() -> str:
     found = tuple(map(int, apsw.sqlite_lib_version().split(".")))
     if found < OLDEST:
         raise StoreFailedError("this SQLite is too old", apsw.sqlite_lib_version(), "install a newer apsw")
+    if not apsw.sqlite_extra.has("cksumvfs"):
+        raise StoreFailedError("this SQLite cannot check its pages", apsw.apsw_version(), "install apsw from its wheel")
     loader = apsw.Connection(":memory:")
     apsw.sqlite_extra.load(loader, "cksumvfs")
     loader.close()

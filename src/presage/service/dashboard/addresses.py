@@ -57,7 +57,8 @@ class Stream:
         self.viewers += 1
         try:
             yield b"retry: 2000\n\n"
-            sent, quiet = await self._stale(), 0
+            await self._freshen()
+            sent, quiet = -1, 0
             while not self._state.stopping:
                 number, frame = self._service.watched()
                 if number != sent:
@@ -69,14 +70,13 @@ class Stream:
         finally:
             self.viewers -= 1
 
-    async def _stale(self) -> int:
-        """The number of the frame that lay there when somebody began to look, once there is another."""
+    async def _freshen(self) -> None:
+        """Wait a little for another frame than the one that lay there: it may be old."""
         number, _ = self._service.watched()
         for _ in range(20):
             if self._state.stopping or self._service.watched()[0] != number:
-                break
+                return
             await asyncio.sleep(EVERY / 20)
-        return number
 
 
 def _part(name: str) -> Callable[[Request], Awaitable[Response]]:

@@ -59,7 +59,7 @@ async function connect() {
     await listen();
   } catch (error) {
     if (error.name === "AbortError") return;
-    const seconds = Math.min(2 ** waits++, 15);
+    const seconds = Math.min(2 ** waits++, 5);
     tell(`connection lost; trying again in ${seconds} s`, true);
     retry = setTimeout(connect, 1000 * seconds);
   }

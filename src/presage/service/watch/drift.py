@@ -17,7 +17,7 @@ from presage.spaces import Array
 CHANCE = 0.01
 """That there is ever an alarm where g does not change."""
 
-LEAST_COST = 0.01
+LEAST_COST = 0.02
 """Nats a row below which a change is told, but raises no alarm."""
 
 GROUPS, LEAST_GROUPS = 24, 4
