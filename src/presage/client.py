@@ -38,10 +38,10 @@ class Client:
     What is answered by 5xx or not at all is sent again, the very same bytes, up to `tries` times in all, after 0.1 s,
     0.2 s, 0.4 s, ...; 429 after as long as the server says. That is safe: the service takes each event once.
 
-    >>> with Client("http://127.0.0.1:8000") as client:  # doctest: +SKIP
-    ...     told = client.predict("visit-1", {"title": "Emma"})
-    ...     client.proxy("visit-1", "some")
-    ...     client.outcome("visit-1", "finished")
+        with Client("http://127.0.0.1:8000") as client:
+            told = client.predict("visit-1", {"title": "Emma"})
+            client.proxy("visit-1", "some")
+            client.outcome("visit-1", "finished")
     """
 
     def __init__(
