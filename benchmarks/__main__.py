@@ -13,11 +13,12 @@ from typing import Any
 import jax
 import numpy as np
 
-from benchmarks import device, experiment, instances, learner, predict, river, steps
+from benchmarks import device, experiment, figure_2, instances, learner, predict, river, steps
 from benchmarks.blocks import Tell
 from benchmarks.figures import HEADER, Figure
 
 BENCHMARKS: dict[str, Callable[[Tell], Iterator[Figure]]] = {
+    "figure-2": figure_2.figures,
     "experiment": experiment.figures,
     "steps": steps.figures,
     "predict": predict.figures,

@@ -70,7 +70,8 @@ def _events(
     (x, z, y), (draw, flaws, days) = values, chance
     said, each = np.log(likely), np.log(draw.dirichlet(5 * likely, 3))
     body = Predicted(b"%d" % x, b"\0\0\0\0", b"", 0, said.astype("<f4").tobytes(), each.astype("<f4").tobytes())
-    known = at + int(draw.uniform(5, 40) * HOUR), at + int(days * DAY)
+    sooner = draw.random() < flaws  # the outcome comes before the proxy
+    known = at + int(draw.uniform(5, 40) * HOUR), at + (2 * HOUR if sooner else int(days * DAY))
     parked = draw.random() < flaws
     found = [Event(Kind.PREDICTED, id, body, known[0] + HOUR if parked else at)]
     for kind, symbol, then in ((Kind.PROXY, z, known[0]), (Kind.OUTCOME, y, known[1])):

@@ -70,3 +70,14 @@ def test_a_marker_that_cannot_be_synced_fails_the_store(path: Path, monkeypatch:
     with pytest.raises(StoreFailedError, match="Input/output error"):
         marker.write(3, ONE)
     marker.close()
+
+
+def test_closing_twice_closes_once(tmp_path: Path) -> None:
+    start_marker(tmp_path, bytes(32))
+    marker = HeadMarker(tmp_path)
+    marker.close()
+    with (tmp_path / "other").open("wb") as other:  # which gets the number of the file that was closed
+        marker.close()
+        other.write(b"kept")
+        other.flush()
+    assert (tmp_path / "other").read_bytes() == b"kept"

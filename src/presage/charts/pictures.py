@@ -1,11 +1,10 @@
 """Charts as files: SVG and PNG, without a browser."""
 
 import re
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import vl_convert
-
-from presage.charts.style import alt
 
 
 class Picture(NamedTuple):
@@ -25,6 +24,11 @@ def as_svg(chart: Any) -> str:
     return _shorter(vl_convert.vegalite_to_svg(chart.to_json(validate=False)))
 
 
+def drawn(figure: Callable[..., Any], *shown: Any) -> str:
+    """What a function makes a chart of, as the text of an SVG file."""
+    return as_svg(figure(*shown))
+
+
 def as_picture(svg: str, zoom: float = 2.0) -> Picture:
     """An SVG, and the PNG of it."""
     return Picture(svg.encode(), bytes(vl_convert.svg_to_png(svg, scale=zoom)))
@@ -37,9 +41,3 @@ def _shorter(svg: str) -> str:
         return f"{float(number[0]):.2f}".rstrip("0").rstrip(".")
 
     return re.sub(r' (d|transform)="[^"]*"', lambda place: re.sub(r"\d+\.\d{3,}", rounded, place[0]), svg)
-
-
-def warm_up() -> None:
-    """Load the library of charts and start the renderer: a second or two, while something else computes."""
-    drawn = alt.Chart(alt.Data(values=[])).mark_point().to_json(validate=False)
-    vl_convert.svg_to_png(vl_convert.vegalite_to_svg(drawn))

@@ -1,5 +1,7 @@
-"""How long compilers have worked, as JAX and numba report it."""
+"""How long compilers have worked, as JAX and numba report it; and numba started without what loops do not use."""
 
+import importlib
+import sys
 from collections.abc import Callable
 from functools import cache
 from typing import Any
@@ -28,3 +30,17 @@ def listen_to_jax(register: Callable[..., None]) -> None:
             _traced[0] += duration_secs
 
     register(traced)
+
+
+def forgo_linear_algebra() -> None:
+    """Start numba without BLAS, which it looks for in scipy: a quarter of a second that our loops have no use for.
+
+    For commands, whose process is their own: loops of others that multiply matrices could no longer be compiled.
+    """
+    blas = "scipy.linalg.cython_blas"
+    if blas not in sys.modules:
+        sys.modules[blas] = None  # type: ignore[assignment]  # not to be found, for now
+        try:
+            importlib.import_module("numba.np.arraymath")
+        finally:
+            del sys.modules[blas]

@@ -52,8 +52,10 @@ class HeadMarker:
         self._next = 1 - self._next
 
     def close(self) -> None:
-        """Let go of the file."""
-        os.close(self._file)
+        """Let go of the file; more than once does no harm."""
+        file, self._file = self._file, -1
+        if file >= 0:
+            os.close(file)
 
 
 def start_marker(folder: Path, chain: bytes) -> None:

@@ -1,10 +1,18 @@
 """Figure 2."""
 
+from typing import Any
+
+from presage.charts.artist import Artist
 from presage.cli.runs import Asked, Result
 from presage.cli.talk import progress_bar
 from presage.errors import SettingError
-from presage.experiments.synthetic.experiment import episodes_played, reproduce_synthetic
+from presage.experiments.synthetic.figure import blank, figure_2
 from presage.experiments.synthetic.settings import PAPER
+from presage.later import Later
+
+compiling: Any = Later("presage.drivers.compiling")
+experiment: Any = Later("presage.experiments.synthetic.experiment")
+"""Compiled loops are loaded while the artist loads what draws."""
 
 
 def run(asked: Asked) -> Result:
@@ -12,5 +20,9 @@ def run(asked: Asked) -> Result:
     if asked.data or asked.settings == "tuned" or asked.world:
         raise SettingError("the synthetic experiment has no data and no tuned settings", "synthetic", "leave them out")
     settings = asked.of(PAPER, PAPER, PAPER)
-    with progress_bar("synthetic: episodes", episodes_played(settings)) as progress:
-        return reproduce_synthetic(settings, progress)
+    with Artist() as artist:
+        artist.rehearse(figure_2, *blank(settings))
+        compiling.forgo_linear_algebra()
+        with progress_bar("synthetic: episodes", experiment.episodes_played(settings)) as progress:
+            result: Result = experiment.reproduce_synthetic(settings, progress, artist.draw)
+            return result

@@ -1,8 +1,8 @@
 """The synthetic experiment from settings to report and files."""
 
-from threading import Thread
+from collections.abc import Callable
 
-from presage.charts.pictures import as_picture, as_svg, picture, warm_up
+from presage.charts.pictures import as_picture, drawn
 from presage.experiments.files import kept_files
 from presage.experiments.report import Report
 from presage.experiments.stopwatch import Stopwatch
@@ -20,12 +20,13 @@ from presage.experiments.synthetic.settings import SyntheticSettings
 from presage.metrics.intervals import mean_interval
 
 
-def reproduce_synthetic(settings: SyntheticSettings, progress: Progress) -> tuple[Report, dict[str, bytes]]:
+def reproduce_synthetic(
+    settings: SyntheticSettings, progress: Progress, draw: Callable[..., str] = drawn
+) -> tuple[Report, dict[str, bytes]]:
     """The report of the synthetic experiment, and the files that keep it: pictures, tables and settings."""
     watch = Stopwatch()
-    Thread(target=warm_up, daemon=True).start()  # while trials are dealt and played
     mixes, regrets = regret_by_mix(settings, progress)
-    first = as_svg(figure_2(settings, mixes, regrets))
+    first = draw(figure_2, settings, mixes, regrets)
     figure_2_seconds = watch.seconds()
     points = regret_by_size(settings, progress)
     parts = regret_parts(settings, progress)
@@ -39,10 +40,10 @@ def reproduce_synthetic(settings: SyntheticSettings, progress: Progress) -> tupl
         "parts": [part._asdict() for part in parts],
         "figure_2_seconds": figure_2_seconds._asdict(),
     }
-    second = picture(growth_figure(settings, points))
+    second = draw(growth_figure, settings, points)
     claims = judge(settings, mixes, regrets, points)
     report = Report("synthetic", settings, watch.seconds(), results, claims)
-    pictures = {"figure-2": as_picture(first), "growth": second}
+    pictures = {"figure-2": as_picture(first), "growth": as_picture(second)}
     return report, kept_files(report, pictures, {"regret.csv": as_table(mixes, regrets)})
 
 

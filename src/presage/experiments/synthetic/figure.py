@@ -1,14 +1,16 @@
 """The two figures of the synthetic experiment."""
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from presage.charts.style import COLOURS, DASHES, FORECASTERS, SHAPES, alt, rows_chart, scale, styled
-from presage.experiments.synthetic.problem import Point
 from presage.experiments.synthetic.settings import SyntheticSettings
 from presage.metrics.intervals import mean_interval
 from presage.spaces import Array
+
+if TYPE_CHECKING:  # compiled loops are loaded with it
+    from presage.experiments.synthetic.problem import Point
 
 SHARES = {"100": [1, 0], "75": [6, 3], "0": [2, 2]}
 
@@ -27,6 +29,14 @@ def figure_2(settings: SyntheticSettings, mixes: Array, regrets: dict[str, Array
     ]
     title = alt.TitleParams("Regret from adversarial to uniform schedules", subtitle=caption)
     return styled(alt.hconcat(*panels, title=title, spacing=30).resolve_scale(y="shared"))
+
+
+def blank(settings: SyntheticSettings) -> tuple[SyntheticSettings, Array, dict[str, Array]]:
+    """Something like what `figure_2` shows, before it is known."""
+    percents = [round(100 * useful) for useful in settings.useful]
+    names = ["direct", *(f"{name}-{percent}" for name in FORECASTERS[1:] for percent in percents)]
+    mixes = np.linspace(0, 1, settings.mixes)
+    return settings, mixes, {name: np.ones((settings.mixes, 2)) for name in names}
 
 
 def _mix_panel(title: str, mixes: Array, regrets: dict[str, Array], shown: tuple[str, ...]) -> Any:
@@ -69,7 +79,7 @@ def _apart(rows: list[dict[str, Any]], gap: float) -> list[dict[str, Any]]:
     return placed
 
 
-def growth_figure(settings: SyntheticSettings, points: list[Point]) -> Any:
+def growth_figure(settings: SyntheticSettings, points: "list[Point]") -> Any:
     """Regret against the delay and against the number of instances, on logarithmic axes, beside the bounds."""
     panels = []
     for along, label in (("delay", "outcome delay D (rounds)"), ("instances", "instances N")):
@@ -88,7 +98,7 @@ def growth_figure(settings: SyntheticSettings, points: list[Point]) -> Any:
     return styled(alt.vconcat(*rows, title=title, spacing=25))
 
 
-def _growth_panel(title: str, label: str, along: str, points: list[Point]) -> Any:
+def _growth_panel(title: str, label: str, along: str, points: "list[Point]") -> Any:
     rows: list[dict[str, Any]] = []
     names = list(FORECASTERS[:2])
     for point in points:

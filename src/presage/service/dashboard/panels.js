@@ -39,12 +39,12 @@ function panel(main, name, heading) {
 }
 
 function say(place, words, note = "") {
-  const [said, , below] = [...place.children].slice(1);
+  const [said, chart, below] = ["said", "chart", "note"].map((part) => place.querySelector(`.${part}`));
   if (said.textContent !== words) said.textContent = words;
   if (below.textContent !== note) below.textContent = note;
   said.hidden = !words;
   below.hidden = !note;
-  return place.children[2];
+  return chart;
 }
 
 function tiles(frame) {

@@ -1,0 +1,36 @@
+"""Figure 2 in all: from the start of a process that has compiled before to the SVG, as the command makes it."""
+
+import subprocess
+import sys
+from collections.abc import Iterator
+
+from benchmarks.blocks import Tell, spread
+from benchmarks.figures import Figure, Target
+
+PROCESSES = 7
+
+SCRIPT = """
+import time
+start = time.perf_counter()
+from presage.charts.artist import Artist
+from presage.experiments.synthetic.figure import blank, figure_2
+from presage.experiments.synthetic.settings import PAPER
+with Artist() as artist:
+    artist.rehearse(figure_2, *blank(PAPER))
+    from presage.drivers.compiling import forgo_linear_algebra
+    forgo_linear_algebra()
+    from presage.experiments.synthetic.problem import regret_by_mix
+    drawn = artist.draw(figure_2, PAPER, *regret_by_mix(PAPER, lambda episodes: None))
+    print(time.perf_counter() - start)
+assert drawn.startswith("<svg")
+"""
+
+
+def figures(tell: Tell) -> Iterator[Figure]:
+    """Seconds in all, the second time and later."""
+    took = []
+    for number in range(PROCESSES + 1):
+        tell(f"figure 2: process {number} of {PROCESSES}")
+        done = subprocess.run([sys.executable, "-c", SCRIPT], capture_output=True, text=True, check=True)
+        took.append(float(done.stdout))
+    yield Figure("Figure 2 in all, compiled before", spread(took[1:]), "s", target=Target(5.0, at_most=True))

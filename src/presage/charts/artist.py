@@ -1,0 +1,76 @@
+"""Charts drawn in a process of its own: it loads the library of charts and the renderer while others compute."""
+
+import pickle
+import sys
+from collections.abc import Callable
+from subprocess import PIPE, Popen
+from typing import Any
+
+from presage.charts.pictures import drawn
+from presage.errors import OutputError
+
+Figure = Callable[..., Any]
+"""Makes a chart from what it shows; found in a module by its name."""
+
+
+class Artist:
+    """Draws one chart after another; to be closed."""
+
+    def __init__(self) -> None:
+        command = [sys.executable, "-m", "presage.charts.artist"]
+        # A session of its own: an interrupt is for us, who then close it.
+        self._process = Popen(command, stdin=PIPE, stdout=PIPE, start_new_session=True)
+        self._rehearsed = 0
+
+    def __enter__(self) -> "Artist":
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._process.kill()
+        self._process.communicate()
+
+    def rehearse(self, figure: Figure, *shown: Any) -> None:
+        """Draw something like what will be wanted, for nobody: the second time takes a third of the first."""
+        self._ask(figure, shown)
+        self._rehearsed += 1
+
+    def draw(self, figure: Figure, *shown: Any) -> str:
+        """The chart as the text of an SVG file."""
+        for _ in range(self._rehearsed):  # first, so that never both sides wait to be read
+            self._answer()
+        self._rehearsed = 0
+        self._ask(figure, shown)
+        return self._answer()
+
+    def _ask(self, figure: Figure, shown: tuple[Any, ...]) -> None:
+        assert self._process.stdin
+        try:
+            pickle.dump((figure, shown), self._process.stdin)
+            self._process.stdin.flush()
+        except BrokenPipeError as error:
+            raise self._gone() from error
+
+    def _answer(self) -> str:
+        assert self._process.stdout
+        try:
+            return str(pickle.load(self._process.stdout))
+        except EOFError as error:
+            raise self._gone() from error
+
+    def _gone(self) -> OutputError:
+        return OutputError("the process that draws has ended", self._process.wait(), "look for free memory")
+
+
+def main() -> None:
+    """Draw what is asked for until nobody asks any more."""
+    while True:
+        try:
+            figure, shown = pickle.load(sys.stdin.buffer)
+        except EOFError:
+            return
+        pickle.dump(drawn(figure, *shown), sys.stdout.buffer)
+        sys.stdout.buffer.flush()
+
+
+if __name__ == "__main__":
+    main()

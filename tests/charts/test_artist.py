@@ -1,0 +1,28 @@
+"""The process that draws."""
+
+import os
+import signal
+
+import pytest
+
+from presage.charts.artist import Artist
+from presage.charts.pictures import drawn
+from presage.errors import OutputError
+from presage.experiments.synthetic.figure import blank, figure_2
+from presage.experiments.synthetic.settings import SMOKE
+
+
+def test_an_artist_draws_what_would_be_drawn_here() -> None:
+    shown = blank(SMOKE)
+    with Artist() as artist:
+        artist.rehearse(figure_2, *shown)
+        artist.rehearse(figure_2, *shown)
+        assert artist.draw(figure_2, *shown) == artist.draw(figure_2, *shown) == drawn(figure_2, *shown)
+
+
+def test_an_artist_that_is_gone_is_told_in_one_line() -> None:
+    with Artist() as artist:
+        os.kill(artist._process.pid, signal.SIGKILL)
+        artist._process.wait()
+        with pytest.raises(OutputError, match="the process that draws has ended"):
+            artist.draw(figure_2, *blank(SMOKE))
