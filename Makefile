@@ -3,7 +3,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 
-.PHONY: help demo test test-all check bench docs constraints clean
+.PHONY: help demo serve test test-all test-faults check bench docs constraints clean
 
 help:  ## what there is to make
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
@@ -11,11 +11,17 @@ help:  ## what there is to make
 demo: $(READY)  ## forecast a simulated ebook shop and look at the result
 	$(BIN)/presage demo --out out/demo
 
+serve: $(READY)  ## answer predictions for an ebook shop on http://127.0.0.1:8000, and show them there
+	$(BIN)/presage serve --task examples/shop.toml --data out/serve
+
 test: $(READY)  ## the tests, with the coverage of the pure packages
 	$(BIN)/python -m pytest -n 2 -m "not slow" --cov --cov-report=term
 
 test-all: $(READY)  ## the tests, slow ones too
 	$(BIN)/python -m pytest -n 2 --cov --cov-report=term
+
+test-faults: $(READY)  ## the faults of a release: kills, power cuts, rot and floods, for up to an hour or two
+	PRESAGE_FAULTS=release $(BIN)/python -m pytest -n 2 tests/faults tests/store/test_flood.py tests/store/test_states.py
 
 check: $(READY)  ## style, types, import contracts, spelling, dependencies, and the quick tests
 	$(BIN)/ruff check .

@@ -23,8 +23,6 @@ class Played:
         self.x = Instance(x.symbols, x.dense)
         self.memos = np.zeros((dealt.rounds, memo_shape(forecaster).width), np.float32)
         self.said: list[Array] = []
-        self.numbers = np.full(dealt.rounds, EMPTY, np.int64)
-        self.outcomes = 0
 
     def rounds(self, learner: BatchLearner, first: int, last: int) -> None:
         for now in range(first, last):
@@ -32,8 +30,6 @@ class Played:
             self.said.append(np.asarray(forecast.log_probabilities))
             self.memos[now] = memo_shape(self.forecaster).flatten(forecast.memo)
             proxies, outcomes = (np.flatnonzero(self.seen(kind) == now) for kind in (0, 1))
-            self.numbers[outcomes] = self.outcomes + np.arange(len(outcomes))
-            self.outcomes += len(outcomes)
             learner.learn(self.lessons(proxies, 0, now), self.lessons(outcomes, 1, now), now + 1)
 
     def seen(self, kind: int) -> Array:
@@ -43,12 +39,11 @@ class Played:
         first, second = self.seen(0)[rows], self.seen(1)[rows]
         z, y = self.episode.z[rows].astype(np.int32), self.episode.y[rows].astype(np.int32)
         if kind == 0:
-            earlier = (second >= 0) & (second < now)
-            y, position = np.where(earlier, y, EMPTY), np.where(earlier, self.numbers[rows], EMPTY)
+            y = np.where((second >= 0) & (second < now), y, EMPTY)
         else:
-            z, position = np.where((first >= 0) & (first <= now), z, EMPTY), np.full(len(rows), EMPTY, np.int64)
+            z = np.where((first >= 0) & (first <= now), z, EMPTY)
         x = Instance(self.x.symbols[rows], self.x.dense[rows])
-        return Lessons(x, z.astype(np.int32), y.astype(np.int32), self.memos[rows], position)
+        return Lessons(x, z.astype(np.int32), y.astype(np.int32), self.memos[rows], rows)
 
 
 def leaves(state: State) -> list[Array]:

@@ -38,8 +38,7 @@ class Tallied:
             y = np.where((seen[1][rows] >= 0) & (seen[1][rows] < now), y, EMPTY)
         else:
             z = np.where((seen[0][rows] >= 0) & (seen[0][rows] <= now), z, EMPTY)
-        nowhere = np.full(len(rows), EMPTY, np.int64)
-        return Lessons(self.rows(rows), z.astype(np.int32), y.astype(np.int32), self.memo[rows], nowhere)
+        return Lessons(self.rows(rows), z.astype(np.int32), y.astype(np.int32), self.memo[rows], rows)
 
 
 def gap(forecaster: Forecaster, dealt: Episode) -> float:

@@ -10,6 +10,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+import httpx
 from websockets.sync.client import ClientConnection, connect
 
 from tests.charts.browser import CHROMIUM
@@ -20,35 +21,42 @@ FLAGS = (
     "--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1", "--no-proxy-server",
 )  # fmt: skip
 
-PATIENCE = 60.0
+PATIENCE = 120.0
 """Seconds after which a test gives up waiting."""
 
 
 class Tab:
-    """One page in a browser; `troubles` are what its console and its policy complained of."""
+    """One page in a browser; `troubles` are what its console and its policy complained of, `fetched` what it loaded."""
 
     def __init__(self, connection: ClientConnection) -> None:
         self.troubles: list[str] = []
-        self._connection, self._numbers = connection, itertools.count(1)
-        for domain in ("Page", "Runtime", "Log"):
+        self.fetched: list[str] = []
+        self._connection, self._numbers, self._loaded = connection, itertools.count(1), set[str]()
+        for domain in ("Page", "Runtime", "Log", "Network"):
             self.call(f"{domain}.enable")
+        self.call("Page.setLifecycleEventsEnabled", enabled=True)
 
     def call(self, method: str, **parameters: Any) -> dict[str, Any]:
         """What Chromium answers; what it tells meanwhile is noted."""
         number = next(self._numbers)
         self._connection.send(json.dumps({"id": number, "method": method, "params": parameters}))
-        while True:
-            message = json.loads(self._connection.recv(timeout=PATIENCE))
-            if message.get("id") == number:
-                assert "error" not in message, message
-                return dict(message["result"])
-            self._note(message)
+        while (message := self._hear()).get("id") != number:
+            pass
+        assert "error" not in message, message
+        return dict(message["result"])
 
     def open(self, url: str, width: int, height: int = 900, *, scale: float = 1.0) -> None:
-        """Open a page in a window that is so many pixels wide."""
+        """Open a page in a window that is so many pixels wide; it has been loaded and its scripts have run."""
+        self.widen(width, height, scale=scale)
+        opened = self.call("Page.navigate", url=url)
+        assert "errorText" not in opened, opened
+        while opened["loaderId"] not in self._loaded:
+            self._hear()
+
+    def widen(self, width: int, height: int = 900, *, scale: float = 1.0) -> None:
+        """Make the window so many pixels wide: a phone's is narrow."""
         size = {"width": width, "height": height, "deviceScaleFactor": scale, "mobile": width < 600}
         self.call("Emulation.setDeviceMetricsOverride", **size)
-        self.call("Page.navigate", url=url)
 
     def ask(self, expression: str) -> Any:
         """The value of a JavaScript expression in the page."""
@@ -61,7 +69,7 @@ class Tab:
         end = time.monotonic() + patience
         while not (found := self.ask(expression)):
             assert time.monotonic() < end, f"it never happened: {expression}\n{self.troubles}"
-            time.sleep(0.1)
+            time.sleep(0.05)
         return found
 
     def picture(self, path: Path, *, full: bool = True) -> Path:
@@ -70,9 +78,19 @@ class Tab:
         path.write_bytes(base64.b64decode(shot["data"]))
         return path
 
+    def _hear(self) -> dict[str, Any]:
+        """The next message."""
+        message: dict[str, Any] = json.loads(self._connection.recv(timeout=PATIENCE))
+        self._note(message)
+        return message
+
     def _note(self, message: dict[str, Any]) -> None:
         method, parameters = message.get("method"), message.get("params", {})
-        if method == "Runtime.exceptionThrown":
+        if method == "Page.lifecycleEvent" and parameters["name"] == "load":
+            self._loaded.add(parameters["loaderId"])
+        elif method == "Network.requestWillBeSent":
+            self.fetched.append(str(parameters["request"]["url"]))
+        elif method == "Runtime.exceptionThrown":
             self.troubles.append(str(parameters["exceptionDetails"]))
         elif method == "Log.entryAdded" and parameters["entry"]["level"] in ("error", "warning"):
             self.troubles.append(str(parameters["entry"]["text"]))
@@ -80,9 +98,27 @@ class Tab:
             self.troubles.append(str(parameters["args"]))
 
 
+class Browser:
+    """A browser that runs, and reaches nothing but this machine."""
+
+    def __init__(self, port: int) -> None:
+        self._url = f"http://127.0.0.1:{port}/json"
+
+    @contextmanager
+    def tab(self) -> Iterator[Tab]:
+        """A tab in front of all others."""
+        made = httpx.put(f"{self._url}/new?about:blank", trust_env=False, timeout=PATIENCE).json()
+        settings: dict[str, Any] = {"max_size": None, "compression": None, "proxy": None, "ping_interval": None}
+        try:
+            with connect(made["webSocketDebuggerUrl"], open_timeout=PATIENCE, **settings) as connection:
+                yield Tab(connection)
+        finally:
+            httpx.get(f"{self._url}/close/{made['id']}", trust_env=False, timeout=PATIENCE)
+
+
 @contextmanager
-def chromium(folder: Path) -> Iterator[Tab]:
-    """A tab of a browser that reaches nothing but this machine; its profile lies in the folder."""
+def chromium(folder: Path) -> Iterator[Browser]:
+    """A browser whose profile lies in the folder."""
     assert CHROMIUM is not None
     profile = folder / "profile"
     process = subprocess.Popen(
@@ -91,12 +127,10 @@ def chromium(folder: Path) -> Iterator[Tab]:
         stderr=subprocess.DEVNULL,
     )
     try:
-        port = _port(profile, process)
-        with connect(_page(port), max_size=None, compression=None, proxy=None) as connection:
-            yield Tab(connection)
+        yield Browser(_port(profile, process))
     finally:
         process.terminate()
-        process.wait(20)
+        process.wait(PATIENCE)
 
 
 def _port(profile: Path, process: "subprocess.Popen[bytes]") -> int:
@@ -106,10 +140,3 @@ def _port(profile: Path, process: "subprocess.Popen[bytes]") -> int:
         assert time.monotonic() < end, "the browser did not start"
         time.sleep(0.05)
     return int(told.read_text().splitlines()[0])
-
-
-def _page(port: int) -> str:
-    import httpx
-
-    pages = httpx.get(f"http://127.0.0.1:{port}/json/list", trust_env=False).json()
-    return str(next(page["webSocketDebuggerUrl"] for page in pages if page["type"] == "page"))

@@ -21,6 +21,7 @@ HORIZONS = Horizons(2 * DAY, 10 * DAY, absent_proxy=0)
 SUBJECT = Subject(3, 2, HORIZONS, ("direct", "residual"), (0, 1), 3)
 G = ((0.9, 0.1), (0.6, 0.4), (0.2, 0.8))
 TURNED = ((0.9, 0.1), (0.6, 0.4), (0.75, 0.25))
+REVERSED = ((0.1, 0.9), (0.4, 0.6), (0.8, 0.2))
 FLAWS = 0.03
 
 
@@ -47,17 +48,18 @@ def happen(
     *,
     every: float = 0.3,
     turn: int | None = None,
+    turned: tuple[tuple[float, float], ...] = TURNED,
     flaws: float = FLAWS,
     delay: Callable[[np.random.Generator, int], float] = independent,
 ) -> list[Event]:
-    """What happens, in order of time: a prediction every so many hours. From row `turn` on g is another."""
+    """What happens, in order of time: a prediction every so many hours. From row `turn` on g is `turned`."""
     draw = np.random.default_rng(seed)
     begin = draw.dirichlet(np.ones(3), 50)
     found = []
     for row in range(rows):
         x = int(draw.integers(50))
         z = int(draw.choice(3, p=begin[x]))
-        y = int(draw.choice(2, p=np.array(TURNED if turn is not None and row >= turn else G)[z]))
+        y = int(draw.choice(2, p=np.array(turned if turn is not None and row >= turn else G)[z]))
         at = START + int(row * every * HOUR)
         found += _events(f"order-{row}", (x, z, y), at, begin[x] @ np.array(G), (draw, flaws, delay(draw, y)))
     end = START + int(rows * every * HOUR)

@@ -183,6 +183,18 @@ def test_an_outcome_tells_the_proxy_that_came_after_it_in_the_same_batch() -> No
     assert [(each.z, each.y) for each in outcomes] == [(2, 1)]
 
 
+def test_a_batch_is_learnt_in_the_order_of_its_predictions() -> None:
+    lessons = [
+        Lesson(seq, kind, b"", b"", b"", 0, seq, 0, seq, predicted)
+        for seq, (kind, predicted) in enumerate(
+            [(Kind.OUTCOME, 3), (Kind.PROXY, 2), (Kind.OUTCOME, 1), (Kind.PROXY, 1)]
+        )
+    ]
+    proxies, outcomes = told(lessons, previous=0)
+    assert [each.predicted for each in proxies] == [1, 2]
+    assert [each.predicted for each in outcomes] == [1, 3]
+
+
 def test_refolding_refuses_entries_that_the_rules_would_not_have_let_in() -> None:
     course = Course()
     course.append(prediction("a", at=1), proxy("a", 2))

@@ -20,6 +20,7 @@ from presage.logs.rows import LogRows, read_log
 from presage.proxies.card import Card
 from presage.proxies.log import judge_log
 from presage.store.files import check_folder, write_together
+from presage.task.served import as_served
 from presage.task.task import Task, load_task
 
 
@@ -32,6 +33,7 @@ class Asked(NamedTuple):
     proxy: str | None
     engine: str
     twins: bool
+    as_served: bool
     seed: int
 
 
@@ -52,6 +54,9 @@ class Done(NamedTuple):
 @click.option("--proxy", help="Which of the task's proxies to use; the first if left out.")
 @click.option("--engine", type=click.Choice(["duckdb", "spark"]), default="duckdb", show_default=True)
 @click.option("--twins", is_flag=True, help="Also play each forecaster without delays: what waiting costs it.")
+@click.option(
+    "--as-served", is_flag=True, help="The log was exported from a service: each row sees what its model had."
+)
 @seed_option
 @click.option("--out", type=click.Path(path_type=Path), help="Keep a report, its numbers and tables in this folder.")
 @json_option
@@ -64,6 +69,8 @@ def backtest(out: Path | None, as_json: bool, **options: Any) -> int:
     """
     asked = Asked(**options)
     task = load_task(asked.task_file)
+    if asked.as_served:
+        task = as_served(task)
     if out:
         check_folder(out)
     done = _play(task, asked)

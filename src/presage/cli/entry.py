@@ -15,6 +15,7 @@ COMMANDS = {  # name: where it is, and what it is for
     "backtest": ("presage.cli.backtest:backtest", "Replay your own log and score forecasters on it."),
     "data": ("presage.cli.data:data", "Make tables for the experiments out of your own data."),
     "demo": ("presage.cli.demo:demo", "Simulate an ebook shop and forecast who will finish the book."),
+    "log": ("presage.cli.log:log", "Check, fold, export or import the log of a service."),
     "proxies": ("presage.cli.proxies:proxies", "Judge early signs on your own log: which to use, and how."),
     "reproduce": ("presage.cli.reproduce:reproduce", "Reproduce figures of the paper and say which claims hold."),
     "serve": ("presage.cli.serve:serve_command", "Answer predictions over HTTP and learn from what comes back."),

@@ -7,9 +7,10 @@ from typing import Any
 
 import click
 
-from presage.cli.talk import console
+from presage.cli.talk import console, progress_bar
 from presage.service.access import Access, called, read_token
 from presage.service.app import create_app
+from presage.service.folders import same_task
 from presage.service.limits import Limits, limits
 from presage.service.server import bind, listen, serve
 from presage.task.task import load_task
@@ -38,6 +39,7 @@ def limit_options(command: Callable[..., Any]) -> Callable[..., Any]:
     "--token-file", type=PATH, help="A file with the token that requests must carry; needed off the loopback."
 )
 @click.option("--allowed-host", "names", multiple=True, help="A further name it is called by; '*' for any.")
+@click.option("--refold", is_flag=True, help="If the task has changed, live through the log again with the new one.")
 @limit_options
 def serve_command(task_file: Path, folder: Path, host: str, port: int, **options: Any) -> int:
     """Answer predictions over HTTP, keep what comes back, and learn from it.
@@ -47,11 +49,13 @@ def serve_command(task_file: Path, folder: Path, host: str, port: int, **options
     """
     from presage.service.core import open_service  # noqa: PLC0415
 
-    token_file, names = options.pop("token_file"), options.pop("names")
+    token_file, names, refold = (options.pop(name) for name in ("token_file", "names", "refold"))
     settings = Limits(**options)
     task = load_task(task_file)
     access = Access(read_token(token_file) if token_file else None, called(host, names))
     sockets = bind(host, port, access.token)
+    if refold and not same_task(task_file, folder):
+        _refold(task_file, folder)
     with console.status("taking up what is in the data folder"):
         service = open_service(task_file, folder, settings, _now)
     try:
@@ -60,6 +64,14 @@ def serve_command(task_file: Path, folder: Path, host: str, port: int, **options
         return serve(create_app(service, task, settings, access), settings, sockets)
     finally:
         service.close()
+
+
+def _refold(task_file: Path, folder: Path) -> None:
+    from presage.service import history  # noqa: PLC0415
+
+    with progress_bar("serve: events lived through again", history.sent(folder)) as progress:
+        aside = history.refold(task_file, folder, progress)
+    console.print(f"The log is folded anew; the old one is kept in {aside}", markup=False, soft_wrap=True)
 
 
 def _now() -> int:

@@ -1,6 +1,6 @@
 """Rows learnt batch after batch, as a service does: what the compiled driver learns between two rounds.
 
-The order within a batch is that of a round: proxies in the order they came, then outcomes, then training that is due.
+The order within a batch is that of a round: proxies, then outcomes, both as they were predicted, then due training.
 Batches are cut into pieces of fixed shapes, so the same rows in the same batches give the same bits.
 """
 
@@ -15,7 +15,7 @@ from presage.drivers.windows import Windows
 from presage.forecasters.contract import Forecaster, Rows, State
 from presage.learning.keys import Purpose, key_for, root_key
 from presage.learning.window import Window
-from presage.spaces import Array, Instance
+from presage.spaces import EMPTY, Array, Instance
 
 PIECES = (16, 256)
 """Rows learnt at once: few where few came, otherwise many."""
@@ -31,6 +31,7 @@ class BatchLearner:
         self._run = _compiled(forecaster)
         self._state = jax.tree.map(jax.numpy.array, forecaster.init(key_for(self._root, Purpose.PARAMETERS)))
         self._windows = Windows(forecaster.replay, forecaster.spaces) if forecaster.replay else None
+        self._rows = np.full(forecaster.replay.outcome_window if forecaster.replay else 0, EMPTY, np.int64)
         self._memo = memo_shape(forecaster)
 
     @property
@@ -59,7 +60,7 @@ class BatchLearner:
         kept = {f"state.{jax.tree_util.keystr(path, simple=True, separator='.')}": np.array(x) for path, x in leaves}
         for name, window in self._each_window():
             kept |= {f"{name}.{part}": array for part, array in window.arrays().items()}
-        return kept
+        return kept | {"outcomes.rows": self._rows} if self._windows else kept
 
     def restore(self, tensors: dict[str, Array], predictions: int) -> None:
         """Go on from what another learner of the same forecaster had kept."""
@@ -68,6 +69,7 @@ class BatchLearner:
         self._state = jax.tree.unflatten(shape, [jax.numpy.array(tensors[name]) for name in names])
         for name, window in self._each_window():
             window.restore({part: tensors[f"{name}.{part}"] for part in window.arrays()})
+            self._rows = tensors["outcomes.rows"].copy()
         self.predictions = predictions
 
     def _each_window(self) -> list[tuple[str, Window]]:
@@ -77,9 +79,19 @@ class BatchLearner:
     def _remember(self, proxies: Lessons, outcomes: Lessons) -> None:
         assert self._windows is not None
         for row in range(len(proxies.z)):
-            self._windows.proxy(_row(proxies.x, row), int(proxies.z[row]), int(proxies.position[row]))
+            position = EMPTY if proxies.y[row] == EMPTY else self._position(int(proxies.row[row]))
+            self._windows.proxy(_row(proxies.x, row), int(proxies.z[row]), position)
         for row in range(len(outcomes.z)):
-            self._windows.outcome(_row(outcomes.x, row), int(outcomes.z[row]), int(outcomes.y[row]))
+            position = self._windows.outcome(_row(outcomes.x, row), int(outcomes.z[row]), int(outcomes.y[row]))
+            self._rows[position % len(self._rows)] = outcomes.row[row]
+
+    def _position(self, row: int) -> int:
+        """The position of the outcome of a prediction among all; EMPTY if it has left the window."""
+        assert self._windows is not None
+        places, size, known = np.flatnonzero(self._rows == row), len(self._rows), self._windows.outcomes.known
+        if not len(places):
+            return EMPTY
+        return int(known - 1 - (known - 1 - places[0]) % size)
 
     def _rehearse(self, windows: Windows, before: int) -> None:
         replay = windows.replay

@@ -6,10 +6,10 @@ from presage.spaces import Array, Instance
 
 
 class Lessons(NamedTuple):
-    """Feedback of one kind, in the order it came."""
+    """Feedback of one kind, in the order it is learnt."""
 
     x: Instance  # [N, ...]
     z: Array  # int32 [N]: EMPTY where it is not known
     y: Array  # int32 [N]
     memo: Array  # float32 [N, M]: the leaves of each memo, one after another
-    position: Array  # int64 [N]: of proxies, that of their outcome among all outcomes if it came first, else EMPTY
+    row: Array  # int64 [N]: a number that tells predictions apart

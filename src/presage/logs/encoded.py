@@ -5,6 +5,8 @@ from collections.abc import Mapping
 import duckdb
 import numpy as np
 
+from presage.logs.quoting import words
+from presage.logs.resolved import NEVER_AT
 from presage.logs.vocabularies import filled
 from presage.logs.wanted import feature_name
 from presage.spaces import EMPTY, Array, Features, Instance
@@ -17,8 +19,13 @@ PART = {
 }  # fmt: skip
 
 
-def order_rows(connection: duckdb.DuckDBPyConnection, task: Task, vocabularies: Mapping[str, Vocabulary]) -> None:
-    """Nothing; the rows of `kept` now stand under `ordered`, encoded: by shown_at, then id, then as they came."""
+def order_rows(
+    connection: duckdb.DuckDBPyConnection, task: Task, vocabularies: Mapping[str, Vocabulary], raw: bool = False
+) -> None:
+    """Nothing; the rows of `kept` now stand under `ordered`, encoded: by shown_at, then id, then as they came.
+
+    With `raw` their features stand there, too, as a JSON object by name.
+    """
     symbols, slots, dense, codes = [], [], [], ["*"]
     for place, feature in enumerate(task.instance):
         column = feature_name(place)
@@ -36,6 +43,11 @@ def order_rows(connection: duckdb.DuckDBPyConnection, task: Task, vocabularies: 
     chosen += [f"({value})::INTEGER AS x{n}" for n, value in enumerate(symbols + slots)]
     chosen += [f"{value} AS d{n}" for n, value in enumerate(dense)]
     chosen += [f"s{n}::INTEGER AS s{n}, k{n}::BIGINT AS k{n}" for n in range(len(task.signals))]
+    if task.log.model:
+        chosen.append("model::BIGINT AS model")
+        chosen += [f"coalesce(p{n}, {NEVER_AT})::BIGINT AS p{n}" for n in range(len(task.signals))]
+    if raw:
+        chosen.append(f"{_json(task)} AS json")
     if task.log.group:
         chosen.append("dense_rank() OVER (ORDER BY grp) - 1 AS grp")
     ties = f"{number}, " if task.log.id else ""
@@ -58,6 +70,19 @@ def fetch_instances(connection: duckdb.DuckDBPyConnection, features: Features, r
     for place in range(features.dense):
         dense[:, place] = fetch(connection, f"d{place}")
     return Instance(symbols, dense)
+
+
+def _json(task: Task) -> str:
+    """SQL for the features of a row as a JSON object, as a service is sent them."""
+    values = []
+    for place, feature in enumerate(task.instance):
+        value = feature_name(place)
+        if isinstance(feature, Timestamp):
+            value = f"strftime(make_timestamp({value}), '%Y-%m-%dT%H:%M:%S.%fZ')"
+        elif isinstance(feature, Boolean):
+            value = f"{value}::BOOLEAN"
+        values.append(f"{words(feature.name)}, {value}")
+    return f"json_object({', '.join(values)})::VARCHAR"
 
 
 def _id(connection: duckdb.DuckDBPyConnection) -> str:

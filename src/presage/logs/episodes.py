@@ -3,16 +3,27 @@
 import numpy as np
 
 from presage.logs.resolved import NEVER_AT
-from presage.logs.rows import LogRows
+from presage.logs.rows import LogRows, Revealed
 from presage.spaces import Array
 from presage.timeline.episode import NEVER, Episode
 
 
 def to_episode(rows: LogRows, proxy: str | None = None) -> Episode:
-    """The log as an episode with one of its proxies, or the first: each row is a round."""
+    """The log as an episode with one of its proxies, or the first: each row is a round.
+
+    In a log that a service exported a row sees what lay before the position of its model; otherwise what became known
+    before it was shown.
+    """
     revealed = rows.proxy(proxy)
-    proxy_seen, outcome_seen = (seen(rows.shown_at, signal.known_at) for signal in (revealed, rows.outcome))
+    proxy_seen, outcome_seen = (rounds_seen(rows, signal) for signal in (revealed, rows.outcome))
     return Episode.varying(rows.instances, revealed.symbols, rows.outcome.symbols, proxy_seen, outcome_seen)
+
+
+def rounds_seen(rows: LogRows, signal: Revealed) -> Array:
+    """The round at whose end each row of a signal is seen: int64 [N]."""
+    if rows.models is None or signal.position is None:
+        return seen(rows.shown_at, signal.known_at)
+    return seen(rows.models, signal.position)
 
 
 def seen(shown_at: Array, known_at: Array) -> Array:

@@ -71,6 +71,12 @@ def _odd(signal: Signal, n: int) -> str:
 def _fate(signal: Signal, n: int, until: int) -> str:
     by = f"shown_at + {signal.horizon.microseconds}"
     nothing = Fate.SILENT if signal.absent is None else Fate.ABSENT
+    if isinstance(signal.source, Labelled) and signal.source.position:  # a service decided what came in time
+        return (
+            f"CASE WHEN v{n} IS NULL AND p{n} IS NULL THEN {Fate.OPEN} WHEN v{n} IS NULL THEN {nothing} "
+            f"WHEN v{n} = {OUTSIDE_SYMBOL} THEN {Fate.OUTSIDE} WHEN p{n} IS NULL OR t{n} IS NULL THEN {Fate.UNDATED} "
+            f"WHEN t{n} < shown_at THEN {Fate.EARLY} ELSE {Fate.KNOWN} END"
+        )
     return (
         f"CASE WHEN v{n} IS NULL AND {by} > {until} THEN {Fate.OPEN} WHEN v{n} IS NULL THEN {nothing} "
         f"WHEN v{n} = {OUTSIDE_SYMBOL} THEN {Fate.OUTSIDE} WHEN t{n} IS NULL THEN {Fate.UNDATED} "

@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import duckdb
+import numpy as np
 
 from presage.errors import DataError
 from presage.logs.encoded import fetch, fetch_instances, order_rows
@@ -29,6 +30,7 @@ class Revealed(NamedTuple):
     name: str
     symbols: Array  # int32 [N]: -1 where censored
     known_at: Array  # int64 [N]: microseconds since 1970 UTC; NEVER_AT where censored
+    position: Array | None = None  # int64 [N]: of a log that a service exported, that at which it became learnable
 
 
 class LogRows(NamedTuple):
@@ -42,6 +44,8 @@ class LogRows(NamedTuple):
     group: Array | None  # int64 [N]: which predictions compete with each other
     features: Features
     vocabularies: dict[str, Vocabulary]  # by feature
+    models: Array | None = None  # int64 [N]: of a log that a service exported, the position its model had learnt up to
+    json: Array | None = None  # text [N]: the features as a JSON object by name, where they were asked for
 
     def proxy(self, name: str | None = None) -> Revealed:
         """A candidate by name; the first where no name is given."""
@@ -53,7 +57,14 @@ class LogRows(NamedTuple):
 
 
 def read_log(
-    task: Task, log: Any, *, engine: str = "duckdb", moments: Any = None, memory: str = MEMORY, session: Any = None
+    task: Task,
+    log: Any,
+    *,
+    engine: str = "duckdb",
+    moments: Any = None,
+    memory: str = MEMORY,
+    session: Any = None,
+    raw: bool = False,
 ) -> tuple[LogRows, Exclusions]:
     """The rows of a log, and what was left out of it or stayed unknown.
 
@@ -64,6 +75,7 @@ def read_log(
         moments: For raw events, the log of moments, where it is not the file that the task names.
         memory: What DuckDB may use before it goes to the disk.
         session: A Spark session; without one Spark is started, and stopped in the end.
+        raw: Whether the features are wanted as JSON, too.
     """
     with tempfile.TemporaryDirectory(prefix="presage-") as scratch:
         folder = Path(scratch)
@@ -74,7 +86,7 @@ def read_log(
             try:
                 with engine_called(engine, connection, folder, session) as working:
                     name, unused = join_log(task, log, working, moments)
-                    return _rows(connection, task, name, unused)
+                    return _rows(connection, task, name, unused, raw)
             except duckdb.Error as error:
                 why = " ".join(str(error).splitlines()[0].split())
                 remedy = "correct the log, or make room on the disk"
@@ -82,16 +94,22 @@ def read_log(
 
 
 def _rows(
-    connection: duckdb.DuckDBPyConnection, task: Task, name: str, unused: dict[str, int]
+    connection: duckdb.DuckDBPyConnection, task: Task, name: str, unused: dict[str, int], raw: bool
 ) -> tuple[LogRows, Exclusions]:
     judged = judge(connection, task, name)
     check_values(connection, task, name)
     vocabularies = learn_vocabularies(connection, task, name)
     features = task.features(vocabularies)
     check_room(name, judged.kept, features, len(task.signals))
-    order_rows(connection, task, vocabularies)
+    order_rows(connection, task, vocabularies, raw)
+    served = task.log.model is not None
     revealed = tuple(
-        Revealed(signal.name, fetch(connection, f"s{n}"), fetch(connection, f"k{n}"))
+        Revealed(
+            signal.name,
+            fetch(connection, f"s{n}"),
+            fetch(connection, f"k{n}"),
+            fetch(connection, f"p{n}") if served else None,
+        )
         for n, signal in enumerate(task.signals)
     )
     rows = LogRows(
@@ -103,5 +121,10 @@ def _rows(
         group=fetch(connection, "grp") if task.log.group else None,
         features=features,
         vocabularies=vocabularies,
+        models=fetch(connection, "model") if served else None,
+        json=fetch(connection, "json") if raw else None,
     )
+    if rows.models is not None and (np.diff(rows.models) < 0).any():
+        wrong, remedy = f"the models of {name} do not follow their predictions", "export the log again"
+        raise DataError(wrong, int(rows.id[np.argmax(np.diff(rows.models) < 0)]), remedy)
     return rows, Exclusions(unused | judged.excluded.counts, judged.excluded.examples)

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from typing import NamedTuple
 
 from presage.errors import DataError
-from presage.logs.kinds import NUMBER, NUMBER_TYPES, TIME, WHOLE_TYPES, Kind
+from presage.logs.kinds import NUMBER, NUMBER_TYPES, TIME, WHOLE, WHOLE_TYPES, Kind
 from presage.task.columns import EventColumns
 from presage.task.features import Boolean, Category, Feature, SetFeature, Timestamp
 from presage.task.signals import Labelled
@@ -39,6 +39,10 @@ def wanted_predictions(task: Task) -> tuple[Wanted, ...]:
             key = task.path(signal)
             signals.append(Wanted(f"v{place}", signal.source.column, LABEL, f"{key}.column"))
             signals.append(Wanted(f"t{place}", signal.source.known_at, TIME, f"{key}.known_at"))
+            if signal.source.position:
+                signals.append(Wanted(f"p{place}", signal.source.position, WHOLE, f"{key}.position"))
+    if task.log.model:
+        signals.append(Wanted("model", task.log.model, WHOLE, "log.model"))
     return (*_moment(task), *signals)
 
 

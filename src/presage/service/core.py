@@ -88,6 +88,7 @@ class LiveService:
         self._parts, self._settings = parts, settings
         self._encode = feature_encoder(parts.task)
         self._values = {"proxy": parts.task.proxy().values, "outcome": parts.task.outcome.values}
+        self._symbols = {kind: {v: symbol for symbol, v in enumerate(values)} for kind, values in self._values.items()}
         self._latest = 0  # the largest time that a request carried
         self._stopping = Flag()
         parts.teacher.go_live(parts.writer.published)
@@ -174,6 +175,10 @@ class LiveService:
         """What the dashboard shows, as JSON, and its number, which grows; asking makes the next."""
         return self._parts.watcher.watched()
 
+    def caught_up(self) -> bool:
+        """Whether all that the log says is learnt has been learnt."""
+        return self._parts.teacher.model.position == self._parts.writer.counters.learn or bool(self.ready())
+
     def digest(self) -> tuple[str, int]:
         """A hash of all that was learnt, and the log position at which."""
         return self._parts.teacher.digest()
@@ -209,7 +214,7 @@ class LiveService:
 
     def _feedback(self, fed: Fed) -> Event:
         kind = Kind.PROXY if fed.kind == "proxy" else Kind.OUTCOME
-        return Event(kind, fed.id, Feedback(self._values[fed.kind].index(fed.value)), fed.at or 0)
+        return Event(kind, fed.id, Feedback(self._symbols[fed.kind].get(fed.value, NOTHING)), fed.at or 0)
 
     async def _submit(self, events: list[Event]) -> list[Answer]:
         if self._parts.teacher.waiting > LAG:

@@ -12,7 +12,7 @@ from presage.forecasters.contract import Forecaster
 from presage.forecasters.mixture import Pool, experts_of
 from presage.forecasters.weights import weights
 from presage.later import Later
-from presage.spaces import EMPTY, Array, Instance
+from presage.spaces import Array, Instance
 
 batches: Any = Later("presage.drivers.batches")
 jax: Any = Later("jax")
@@ -118,7 +118,7 @@ class CountingEngine:
         features = self.forecaster.spaces.features
         x = Instance(np.zeros((1, features.slots), np.int32), np.zeros((1, features.dense), np.float32))
         said = self._tally.predict(learnt, x)
-        lesson = Lessons(x, rows, rows, said.memo, np.full(1, EMPTY))
+        lesson = Lessons(x, rows, rows, said.memo, np.zeros(1, np.int64))
         self._tally.learn(learnt, lesson, lesson)
         return TallyLearner(self._tally)
 

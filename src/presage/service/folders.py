@@ -12,21 +12,31 @@ from presage.task.task import Task, load_task
 TASK = "task.toml"
 
 
+def same_task(task_file: Path, folder: Path) -> bool:
+    """Whether a data folder is new or was made with this task."""
+    return not (folder / TASK).exists() or _plain(load_task(folder / TASK)) == _plain(load_task(task_file))
+
+
 def open_folder(task_file: Path, folder: Path) -> tuple[Task, bytes]:
     """The task of a folder and its digest; the folder is made if there is none, and refused if it has another task."""
-    task = load_task(task_file)
+    load_task(task_file)  # refused before anything is made
     kept = folder / TASK
     if not kept.exists():
         write_together(folder, {TASK: task_file.read_bytes()})
     ours = load_task(kept)
-    if _plain(ours) != _plain(task):
+    if not same_task(task_file, folder):
         lines = difflib.unified_diff(
             kept.read_text().splitlines(), task_file.read_text().splitlines(), lineterm="", n=0
         )
         changed = "; ".join(line for line in lines if line[:1] in "+-" and line[:3] not in ("+++", "---"))
-        remedy = "serve the task that the folder was made with, or choose another folder"
+        remedy = "serve the task that the folder was made with, choose another folder, or fold it anew with --refold"
         raise OtherTaskError("the task file differs from that of the data folder", changed, remedy)
-    return ours, hashlib.blake2b(kept.read_bytes(), digest_size=32).digest()
+    return ours, task_digest(folder)
+
+
+def task_digest(folder: Path) -> bytes:
+    """The digest of the task file of a data folder, from which the chain of its log starts."""
+    return hashlib.blake2b((folder / TASK).read_bytes(), digest_size=32).digest()
 
 
 def _plain(task: Task) -> Task:

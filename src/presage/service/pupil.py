@@ -44,4 +44,4 @@ class Pupil:
         )
         memo = joined([lesson.memo for lesson in lessons], "<f4", self.engine.memo_width)
         z, y = (np.array(part, np.int32) for part in ([each.z for each in lessons], [each.y for each in lessons]))
-        return Lessons(x, z, y, memo, np.array([lesson.outcome_number for lesson in lessons], np.int64))
+        return Lessons(x, z, y, memo, np.array([lesson.predicted for lesson in lessons], np.int64))

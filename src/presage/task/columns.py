@@ -17,6 +17,7 @@ class PredictionColumns:
     id: str | None
     group: str | None
     until: int | None  # microseconds since 1970 UTC: the log is complete until then (None: until its last moment)
+    model: str | None = None  # of a log that a service exported: up to which position the model of a row had learnt
 
 
 @dataclass(frozen=True)
@@ -35,6 +36,7 @@ class EventColumns:
     id: str | None
     group: str | None
     until: int | None
+    model: str | None = None
 
     @property
     def keys(self) -> tuple[str, ...]:

@@ -11,6 +11,7 @@ class Labelled:
 
     column: str
     known_at: str
+    position: str | None = None  # of a log that a service exported: the position at which it became learnable
 
 
 @dataclass(frozen=True)

@@ -1,6 +1,7 @@
 """Lessons: feedback that is learnt, with what its prediction was made from."""
 
 from collections.abc import Iterable, Iterator
+from operator import attrgetter
 from typing import NamedTuple
 
 from presage.timeline.entries import NOTHING, Kind, Predicted
@@ -19,11 +20,11 @@ class Lesson(NamedTuple):
     z_seq: int  # 0: not learnable so far
     y: int
     y_seq: int
-    outcome_number: int  # how many outcomes were learnable before its own; NOTHING: its own is not so far
+    predicted: int  # seq of its prediction
 
 
 class Boundary(NamedTuple):
-    """A LEARN entry: all lessons before it are learnt, the proxies in order, then the outcomes in order."""
+    """A LEARN entry: all lessons before it are learnt, the proxies, then the outcomes, as they were predicted."""
 
     seq: int
     predictions: int  # how many were made before it
@@ -49,32 +50,29 @@ def lessons_at(seq: int, known: Known, body: Predicted, horizons: Horizons) -> I
 
     They are the same whether `known` is what was known then or what became known since.
     """
-    z = y = number = NOTHING
+    z = y = NOTHING
     z_seq = y_seq = 0
     if 0 < known.proxy_seq <= seq:
         z, z_seq = proxy_learnt(known, horizons), known.proxy_seq
     if 0 < known.outcome_seq <= seq:
-        y, y_seq, number = outcome_learnt(known, horizons), known.outcome_seq, known.outcome_number
+        y, y_seq = outcome_learnt(known, horizons), known.outcome_seq
     for kind, learnable in ((Kind.PROXY, z_seq), (Kind.OUTCOME, y_seq)):
         if learnable == seq:
-            yield Lesson(seq, kind, body.symbols, body.dense, body.memo, z, z_seq, y, y_seq, number)
+            yield Lesson(seq, kind, body.symbols, body.dense, body.memo, z, z_seq, y, y_seq, known.predicted)
 
 
 def told(lessons: Iterable[Lesson], previous: int) -> tuple[list[Lesson], list[Lesson]]:
-    """The proxies and the outcomes of one batch, each with what it tells of the other signal.
+    """The proxies and the outcomes of one batch in the order of their predictions, each with the other signal told.
 
     `previous` is the LEARN entry before the batch. A proxy tells its outcome only if that was learnt in an earlier
     batch, an outcome tells its proxy if that is learnt by now, even if it came after: so each pair is met exactly once.
+    The order is that of a backtest, in which all feedback seen at the end of a round is learnt row by row.
     """
-    proxies, outcomes = [], {}
-    for lesson in lessons:
-        if lesson.kind == Kind.OUTCOME:
-            outcomes[lesson.outcome_number] = lesson
-        elif 0 < lesson.y_seq < previous:
-            proxies.append(lesson)
-        else:
-            proxies.append(lesson._replace(y=NOTHING, y_seq=0, outcome_number=NOTHING))
-            if lesson.outcome_number in outcomes:
-                met = outcomes[lesson.outcome_number]
-                outcomes[lesson.outcome_number] = met._replace(z=lesson.z, z_seq=lesson.z_seq)
-    return proxies, list(outcomes.values())
+    ordered = sorted(lessons, key=attrgetter("predicted"))
+    proxies = [lesson for lesson in ordered if lesson.kind == Kind.PROXY]
+    outcomes = [lesson for lesson in ordered if lesson.kind == Kind.OUTCOME]
+    met = {lesson.predicted: lesson for lesson in proxies}
+    return (
+        [lesson if 0 < lesson.y_seq < previous else lesson._replace(y=NOTHING, y_seq=0) for lesson in proxies],
+        [lesson._replace(z=(of := met.get(lesson.predicted, lesson)).z, z_seq=of.z_seq) for lesson in outcomes],
+    )

@@ -1,0 +1,144 @@
+"""`presage log`: the log in the data folder of a service, checked, folded, exported, or made from a history."""
+
+import json
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import click
+
+from presage.cli.talk import console, json_option, progress_bar
+from presage.errors import DataError, OutputError
+from presage.later import Later
+from presage.service.folders import TASK, task_digest
+from presage.store.files import check_folder
+from presage.store.sqlite import FILE, SqliteLog
+from presage.task.task import Task, load_task
+from presage.timeline.join import Horizons
+
+core: Any = Later("presage.service.core")
+export_: Any = Later("presage.service.export")
+fold: Any = Later("presage.service.fold")
+history: Any = Later("presage.service.history")
+rows_: Any = Later("presage.logs.rows")
+verify_: Any = Later("presage.store.verify")
+
+PATH = click.Path(path_type=Path)
+data_option = click.option("--data", "folder", type=PATH, required=True, help="The data folder of a service.")
+
+
+class Kept(NamedTuple):
+    """The log of a data folder, with its task."""
+
+    task: Task
+    horizons: Horizons
+    store: SqliteLog
+
+
+@click.group(epilog="Example: presage log verify --data shop-data")
+def log() -> None:
+    """Check, fold, export or import the log of a service that is not running."""
+
+
+@log.command(epilog="Example: presage log verify --data shop-data")
+@data_option
+@json_option
+def verify(folder: Path, as_json: bool) -> None:
+    """Check the whole log: every entry against the chain of hashes, and all that is kept beside them."""
+    with _opened(folder) as kept, console.status("checking every entry"):
+        found = verify_.verify_log(kept.store, kept.horizons)
+    bins = found.counters.bins._asdict()
+    if as_json:
+        entries = {"entries": found.head.seq, "ids": found.ids, "chain": found.head.chain.hex(), "bins": bins}
+        click.echo(json.dumps(entries))
+    console.print(f"The log is whole: {found.head.seq:,} entries, {found.ids:,} ids, chain {found.head.chain.hex()}.")
+    console.print("Bins: " + ", ".join(f"{name} {count:,}" for name, count in bins.items()) + ".")
+
+
+@log.command(epilog="Example: presage log replay --data shop-data")
+@data_option
+@json_option
+def replay(folder: Path, as_json: bool) -> int:
+    """Fold the log from its beginning, and compare with the snapshots that lie beside it.
+
+    Exits with 1 if a snapshot of this machine's fingerprint holds something else.
+    """
+    with _opened(folder) as kept, _entries("log: entries folded", kept.store) as progress:
+        found = fold.fold_log(kept.task, kept.store, kept.horizons, folder / "snapshots", progress)
+    if as_json:
+        click.echo(json.dumps(found._asdict()))
+    console.print(f"State {found.state} at position {found.position:,}, {found.predictions:,} predictions before it.")
+    for position, same in found.snapshots.items():
+        console.print(f"Snapshot at {int(position):,}: {'the same' if same else 'SOMETHING ELSE'}.")
+    return 0 if all(found.snapshots.values()) else 1
+
+
+@log.command(epilog="Example: presage log export --data shop-data --out shop.parquet")
+@data_option
+@click.option("--out", type=PATH, required=True, help="The Parquet file to write.")
+@json_option
+def export(folder: Path, out: Path, as_json: bool) -> None:
+    """Write the predictions with what became of them to a Parquet file.
+
+    Each row carries the position of its model in the log; `presage backtest FILE --task ... --as-served` shows each row
+    what lay before it, and gives the losses of what was answered.
+    """
+    if out.suffix != ".parquet":
+        raise OutputError("an exported log is a Parquet file", str(out), "call it NAME.parquet")
+    check_folder(out.parent).mkdir(parents=True, exist_ok=True)
+    with _opened(folder) as kept, _entries("log: entries read", kept.store) as progress:
+        found = export_.export_log(kept.task, kept.store, kept.horizons, out, progress)
+    if as_json:
+        click.echo(json.dumps(found._asdict()))
+    console.print(
+        f"{found.rows:,} predictions, {found.scored:,} with an outcome, mean log loss {found.loss:.4f}: {out}"
+    )
+
+
+@log.command("import", epilog="Example: presage log import log.parquet --task shop.toml --data shop-data")
+@click.argument("source", metavar="LOG")
+@click.option("--task", "task_file", type=PATH, required=True, help="What the log holds.")
+@click.option("--data", "folder", type=PATH, required=True, help="The data folder to make.")
+@click.option("--bulk", type=click.IntRange(min=1), default=1000, show_default=True, help="Events learnt at once.")
+@json_option
+def import_(source: str, task_file: Path, folder: Path, bulk: int, as_json: bool) -> None:
+    """Make the data folder of a service that has lived through a log.
+
+    The log is the one of `presage backtest`, with the same task. Its rows are predicted, and their feedback is learnt,
+    in the order of time; the times in the new log are those of the old.
+    """
+    task = load_task(task_file)
+    history.check_new(folder)
+    with console.status("reading the log"):
+        rows, left_out = rows_.read_log(task, source, raw=True)
+    for line in left_out.lines():
+        console.print(f"left out: {line}", markup=False, soft_wrap=True)
+    start = int(rows.shown_at[0])
+    with history.new_service(task_file, folder, start) as service:
+        with progress_bar("log: predictions and feedback", history.count(task, rows)) as progress:
+            history.live_through(service, history.happened(task, rows), bulk, progress)
+        state, position = service.digest()
+        entries = service.describe()["log"]["position"]
+    if as_json:
+        click.echo(json.dumps({"entries": entries, "state": state, "position": position}))
+    console.print(f"{entries:,} entries, state {state} at position {position:,}.")
+    console.print(f"Serve it: presage serve --task {task_file} --data {folder}", markup=False, soft_wrap=True)
+
+
+@contextmanager
+def _opened(folder: Path) -> Iterator[Kept]:
+    if not (folder / FILE).exists():
+        raise DataError("there is no log in the data folder", str(folder), "give the folder that `presage serve` made")
+    task = load_task(folder / TASK)
+    store = SqliteLog(folder, task_digest(folder))
+    try:
+        yield Kept(task, core.horizons_of(task), store)
+    finally:
+        store.close()
+
+
+@contextmanager
+def _entries(what: str, store: SqliteLog) -> Iterator[Callable[[int], None]]:
+    with progress_bar(what, store.head.seq) as progress:
+        yield progress

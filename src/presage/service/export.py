@@ -1,0 +1,131 @@
+"""The log of a service as a Parquet file: a row for each prediction, with what its model had seen."""
+
+import json
+import os
+import tempfile
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import IO, Any, NamedTuple
+
+import duckdb
+import msgspec
+import numpy as np
+
+from presage.errors import DataError, OutputError
+from presage.logs.quoting import words
+from presage.logs.tables import connected, quoted
+from presage.store.log import LogStore
+from presage.store.taught import PAGE
+from presage.task.features import Boolean, Category, Feature, SetFeature, Timestamp
+from presage.task.served import OURS, feature_column
+from presage.task.task import Task
+from presage.timeline.entries import NOTHING, Entry, Kind, Predicted, decode_predicted
+from presage.timeline.join import Bin, Horizons, Known
+from presage.timeline.lessons import outcome_learnt
+
+WHOLE = ("position", "model", "proxy_position", "outcome_position")
+TIMES = ("shown_at", "proxy_at", "outcome_at")
+
+
+class Exported(NamedTuple):
+    """What was exported."""
+
+    rows: int
+    scored: int  # of which the outcome was learnt
+    loss: float  # their mean log loss; NaN without any
+
+
+def export_log(task: Task, store: LogStore, horizons: Horizons, out: Path, progress: Callable[[int], None]) -> Exported:
+    """Write the predictions of a log to a Parquet file, in order; `progress` is told of entries read."""
+    rows = scored = 0
+    loss = 0.0
+    try:
+        with tempfile.TemporaryDirectory(prefix=".unfinished-", dir=out.parent) as scratch:
+            lines = Path(scratch) / "rows.ndjson"
+            with lines.open("w", encoding="utf-8") as file:
+                for row in _rows(task, store, horizons, progress):
+                    rows += 1
+                    scored += row["loss"] is not None
+                    loss += row["loss"] or 0.0
+                    _write(file, row)
+            if not rows:
+                raise DataError("the log holds no predictions", 0, "serve some first")
+            _to_parquet(task, lines, Path(scratch) / "log.parquet")
+            (Path(scratch) / "log.parquet").replace(out)
+    except OSError as error:
+        remedy = f"make room or choose another folder ({error.strerror})"
+        raise OutputError("the log could not be exported", str(out), remedy) from error
+    return Exported(rows, scored, loss / scored if scored else float("nan"))
+
+
+def _rows(task: Task, store: LogStore, horizons: Horizons, progress: Callable[[int], None]) -> Iterator[dict[str, Any]]:
+    after = 0
+    while entries := store.read(after, PAGE):
+        after = entries[-1].seq
+        made = [entry for entry in entries if entry.kind == Kind.PREDICTED]
+        found = store.find({entry.id for entry in made})
+        settled = {seq for known in found.values() for seq in (known.proxy_seq, known.outcome_seq) if seq}
+        at = {entry.seq: entry.at for entry in store.entries(sorted(settled))}
+        for entry in made:
+            yield _row(task, entry, found[entry.id], horizons, at)
+        progress(len(entries))
+
+
+def _row(task: Task, entry: Entry, known: Known, horizons: Horizons, at: dict[int, int]) -> dict[str, Any]:
+    body = decode_predicted(entry.body)
+    values = msgspec.json.decode(body.features)
+    row: dict[str, Any] = {feature_column(f.name): _given(f, values.get(f.name)) for f in task.instance}
+    row |= {"id": entry.id, "shown_at": entry.at, "position": entry.seq, "model": body.model}
+    signals = (
+        ("proxy", task.proxy(), known.proxy, known.proxy_bin, known.proxy_seq),
+        ("outcome", task.outcome, known.outcome, known.outcome_bin, known.outcome_seq),
+    )
+    for name, signal, symbol, bin, seq in signals:
+        row[name] = signal.values[symbol] if bin is Bin.TRAINED else None
+        row |= {f"{name}_at": at[seq] if seq else None, f"{name}_position": seq or None}
+    return row | {"loss": _loss(body, outcome_learnt(known, horizons))}
+
+
+def _loss(body: Predicted, y: int) -> float | None:
+    """The log loss of what was answered, once the outcome is known."""
+    return None if y == NOTHING else -float(np.frombuffer(body.said, "<f4")[y])
+
+
+def _given(feature: Feature, value: Any) -> Any:
+    if isinstance(feature, SetFeature) and isinstance(value, str):
+        return [word.strip() for word in value.split(feature.separator) if word.strip()]
+    return value
+
+
+def _write(file: IO[str], row: dict[str, Any]) -> None:
+    file.write(json.dumps(row) + "\n")
+
+
+def _to_parquet(task: Task, lines: Path, out: Path) -> None:
+    types = {feature_column(feature.name): _type(feature) for feature in task.instance}
+    types |= dict.fromkeys(OURS, "VARCHAR") | dict.fromkeys((*WHOLE, *TIMES), "BIGINT") | {"loss": "DOUBLE"}
+    moments = {feature_column(f.name) for f in task.instance if isinstance(f, Timestamp)}
+    chosen = []
+    for name in (*(name for name in types if name not in OURS), *OURS):
+        value = f"make_timestamp({quoted(name)})" if name in TIMES else quoted(name)
+        cast = f"{value}::TIMESTAMPTZ" if name in TIMES or name in moments else value
+        chosen.append(f"{cast} AS {quoted(name)}")
+    columns = ", ".join(f"{words(name)}: {words(declared)}" for name, declared in types.items())
+    reader = f"read_json({words(str(lines))}, format='newline_delimited', columns={{{columns}}})"
+    with connected(memory_limit="2GB", temp_directory=str(lines.parent), preserve_insertion_order=True) as connection:
+        query = f"SELECT {', '.join(chosen)} FROM {reader} ORDER BY position"
+        try:
+            connection.execute(f"COPY ({query}) TO {words(str(out))} (FORMAT parquet, COMPRESSION zstd)")
+        except duckdb.Error as error:
+            why = " ".join(str(error).splitlines()[0].split())
+            raise OutputError("the log could not be exported", why, "make room on the disk") from error
+    with out.open("rb") as file:
+        os.fsync(file.fileno())
+
+
+def _type(feature: Feature) -> str:
+    if isinstance(feature, Category | Timestamp):
+        return "VARCHAR"
+    if isinstance(feature, SetFeature):
+        return "VARCHAR[]"
+    return "BOOLEAN" if isinstance(feature, Boolean) else "DOUBLE"

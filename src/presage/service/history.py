@@ -1,0 +1,171 @@
+"""A past lived through: what a log or another service's log holds, sent in the order of time to a new service."""
+
+import asyncio
+import itertools
+import shutil
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import msgspec
+import numpy as np
+
+from presage.errors import DataError, OutputError
+from presage.logs.resolved import NEVER_AT
+from presage.logs.rows import LogRows, Revealed
+from presage.service.core import LiveService, open_service
+from presage.service.folders import TASK, task_digest
+from presage.service.limits import Limits
+from presage.service.messages import Asked, Fed
+from presage.service.problems import Refused
+from presage.service.requests import Reader
+from presage.spaces import Array
+from presage.store.log import LogStore
+from presage.store.sqlite import SqliteLog
+from presage.store.taught import PAGE
+from presage.task.signals import Signal
+from presage.task.task import Task, load_task
+from presage.timeline.entries import NOTHING, Kind, decode_feedback, decode_predicted
+
+BULK = 1000
+"""Events sent at once: those of one bulk do not learn from each other."""
+
+Happened = Asked | Fed
+
+
+def happened(task: Task, rows: LogRows) -> Iterator[Happened]:
+    """What the rows of a log tell, in the order of time; at one instant predictions come first.
+
+    What did not come in time is not told: the service decides that by itself, as it will later.
+    """
+    assert rows.json is not None
+    ids = [str(id) if task.log.id else f"row-{id}" for id in rows.id.tolist()]
+    _check_ids(task, ids)
+    proxy, outcome = task.proxy(), task.outcome
+    told = [_told(rows, rows.proxy(proxy.name), proxy), _told(rows, rows.outcome, outcome)]
+    row = np.concatenate([np.arange(len(ids)), *(np.flatnonzero(each) for each in told)])
+    kind = np.repeat([0, 1, 2], [len(ids), *(int(each.sum()) for each in told)])
+    at = np.stack([rows.shown_at, rows.proxy(proxy.name).known_at, rows.outcome.known_at])[kind, row]
+    symbols = np.stack([rows.proxy(proxy.name).symbols, rows.outcome.symbols])
+    for place in np.lexsort((row, kind, at)).tolist():
+        n, moment = int(row[place]), int(at[place])
+        if kind[place] == 0:
+            features = rows.json[n].encode()
+            yield Asked(ids[n], features, msgspec.json.decode(features), moment)
+        else:
+            name, signal = (("proxy", proxy), ("outcome", outcome))[kind[place] - 1]
+            yield Fed(ids[n], name, signal.values[symbols[kind[place] - 1, n]], moment)
+
+
+def count(task: Task, rows: LogRows) -> int:
+    """How many events the rows of a log tell."""
+    proxy = _told(rows, rows.proxy(task.proxy().name), task.proxy())
+    return len(rows.shown_at) + int(proxy.sum() + _told(rows, rows.outcome, task.outcome).sum())
+
+
+def _check_ids(task: Task, ids: list[str]) -> None:
+    reader = Reader(task, Limits())
+    for id in ids:
+        try:
+            reader.id(id, "the log")
+        except Refused as error:
+            raise DataError("an id of the log cannot be one of a service", id, "give other ids") from error
+
+
+def _told(rows: LogRows, revealed: Revealed, signal: Signal) -> Array:
+    """Which rows of a signal came: bool [N]."""
+    absent = NOTHING if signal.absent_symbol is None else signal.absent_symbol
+    missed = (revealed.symbols == absent) & (revealed.known_at == rows.shown_at + signal.horizon.microseconds)
+    came: Array = (revealed.symbols >= 0) & (revealed.known_at != NEVER_AT) & ~missed
+    return came
+
+
+def retold(task: Task, store: LogStore) -> Iterator[Happened]:
+    """What was sent to a service with this task, in the order its log has it."""
+    values = {Kind.PROXY: ("proxy", task.proxy().values), Kind.OUTCOME: ("outcome", task.outcome.values)}
+    after = 0
+    while entries := store.read(after, PAGE):
+        after = entries[-1].seq
+        for entry in entries:
+            if entry.kind == Kind.PREDICTED:
+                features = decode_predicted(entry.body).features
+                yield Asked(entry.id, features, msgspec.json.decode(features), entry.at)
+            elif entry.kind in values:
+                name, known = values[Kind(entry.kind)]
+                symbol = decode_feedback(entry.body).symbol
+                yield Fed(entry.id, name, known[symbol] if symbol >= 0 else "", entry.at)
+
+
+def live_through(service: LiveService, events: Iterable[Happened], bulk: int, progress: Callable[[int], None]) -> None:
+    """Send everything in bulks, each once the one before is learnt."""
+
+    async def send() -> None:
+        left = iter(events)
+        while some := list(itertools.islice(left, bulk)):
+            await service.submit(some)
+            while not service.caught_up():
+                await asyncio.sleep(0.0005)
+            progress(len(some))
+
+    asyncio.run(send())
+
+
+def check_new(folder: Path) -> None:
+    """Nothing, or the error of a folder that holds something."""
+    if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
+        raise OutputError("the data folder is not empty", str(folder), "choose a new one")
+
+
+@contextmanager
+def new_service(task_file: Path, folder: Path, start: int) -> Iterator[LiveService]:
+    """A service that goes by the times of events, on a folder that appears only if all goes well."""
+    check_new(folder)
+    waiting = folder.with_name(f".{folder.name}.unfinished")
+    if waiting.exists():
+        shutil.rmtree(waiting)
+    try:
+        waiting.mkdir(parents=True)
+        service = open_service(task_file, waiting, Limits(clock="events"), lambda: start)
+        try:
+            yield service
+        finally:
+            service.close()
+        if folder.exists():
+            folder.rmdir()
+        waiting.rename(folder)
+    except OSError as error:
+        remedy = f"choose another folder ({error.strerror})"
+        raise OutputError("the data folder cannot be written", str(folder), remedy) from error
+    finally:
+        shutil.rmtree(waiting, ignore_errors=True)
+
+
+def refold(task_file: Path, folder: Path, progress: Callable[[int], None]) -> Path:
+    """Where the old data folder lies now; the new one has lived through the same events with another task.
+
+    The old log says what was answered; the new one what the new task would have answered. Feedback whose value the new
+    task does not know is kept in quarantine.
+    """
+    old_task = load_task(folder / TASK)
+    made = folder.with_name(f"{folder.name}.refolded")
+    store = SqliteLog(folder, task_digest(folder))
+    try:
+        with new_service(task_file, made, 0) as service:
+            live_through(service, retold(old_task, store), BULK, progress)
+    finally:
+        store.close()
+    others = (folder.with_name(f"{folder.name}.before-{number}") for number in itertools.count(1))
+    aside = next(path for path in others if not path.exists())
+    folder.rename(aside)
+    made.rename(folder)
+    return aside
+
+
+def sent(folder: Path) -> int:
+    """How many events were sent to the service of a data folder."""
+    store = SqliteLog(folder, task_digest(folder))
+    try:
+        kinds = f"{Kind.PREDICTED:d}, {Kind.PROXY:d}, {Kind.OUTCOME:d}"
+        return int(next(store.rows(f"SELECT count(*) FROM log WHERE kind IN ({kinds})"))[0])
+    finally:
+        store.close()

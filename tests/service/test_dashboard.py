@@ -1,0 +1,367 @@
+"""The dashboard: who is given what, a stream that ends when it should, and a page that is driven in a browser."""
+
+import asyncio
+import json
+import re
+import struct
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from datetime import datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+from starlette.datastructures import State
+
+from examples.shop_service import DAY, START, shop_events, steps
+from presage import Client
+from presage.service.access import Access
+from presage.service.app import create_app
+from presage.service.dashboard.addresses import VIEWERS, Stream
+from presage.service.dashboard.parts import PARTS
+from presage.service.messages import Fed
+from presage.service.watch.subject import Subject
+from presage.service.watch.watcher import Names, Sample, Watcher
+from presage.task.task import load_task
+from tests.charts.browser import needs_browser
+from tests.service.asking import Asking
+from tests.service.chromium import Browser, Tab, chromium
+from tests.service.fake import FakeService, books
+from tests.service.played import HORIZONS, SUBJECT, Played, happen, play, watched
+from tests.service.running import PATIENCE, Running, running, until
+
+ROOT = Path(__file__).parents[2]
+TOKEN = "right-right-right"
+STATUS = "document.getElementById('status').textContent"
+SHOWN = (
+    "Number(document.querySelector('#lag .said')?.textContent.match(/(?:of|has) ([0-9,]+)/)?.[1].replaceAll(',', ''))"
+)
+"""How many entries the log has, by the page."""
+CURVES = "[...document.querySelectorAll('#{} path.line')].map(line => line.getAttribute('d'))"
+
+OF_THE_LOG = ("loss", "early", "drift", "known")
+PANELS = ("loss", "early", "drift", "weights", "reliability", "known", "pending", "counts", "lag")
+
+
+class WatchedService(FakeService):
+    """A service in memory that was watched while a log was played."""
+
+    def __init__(self, played: Played, subject: Subject = SUBJECT, names: Names | None = None) -> None:
+        super().__init__(books())
+        self.played = played
+        names = names or Names("books <b>", "mixture", ("closed", "begun", "half"), ("left", "finished"))
+        self.watcher = Watcher(watched(played, subject), names)
+        self.lessons = 3
+
+    def watched(self) -> tuple[int, bytes]:
+        self.lessons += 1
+        self.watcher.watched()
+        counters = self.played.store.counters
+        weights = {"direct-table": 0.3, "residual-table": 0.7}
+        self.watcher.turn(Sample(self.played.store.head.seq, counters, {}, self.lessons, 5, weights, ""))
+        return self.watcher.watched()
+
+
+@pytest.fixture(scope="module")
+def played() -> Played:
+    return play(happen(1800))
+
+
+@contextmanager
+def streaming(server: Running) -> Iterator[Iterator[str]]:
+    """The lines of a stream."""
+    with (
+        httpx.Client(base_url=server.url, trust_env=False, timeout=PATIENCE) as client,
+        client.stream("GET", "/dashboard/stream") as stream,
+    ):
+        assert stream.status_code == 200
+        assert stream.headers["content-type"].startswith("text/event-stream")
+        yield stream.iter_lines()
+
+
+def test_the_page_and_its_parts_are_for_all_and_what_it_shows_is_not() -> None:
+    ask = Asking(create_app(FakeService(books()), books(), access=Access(TOKEN)))
+    page = ask.get("/")
+    assert page.headers["content-type"] == "text/html; charset=utf-8"
+    for part in PARTS:
+        answer = ask.get(f"/dashboard/{part}")
+        assert answer.status_code == 200
+        assert answer.headers["content-security-policy"] == page.headers["content-security-policy"]
+    assert ask.get("/dashboard/stream").status_code == 401
+    for path in ("/dashboard", "/dashboard/", "/dashboard/../app.py", "/dashboard/parts.py", "/dashboard/page.html"):
+        assert ask.get(path).status_code in (401, 404)
+
+
+def test_nothing_is_fetched_from_elsewhere_and_every_part_is_used() -> None:
+    folder = ROOT / "src/presage/service/dashboard"
+    text = "".join((folder / name).read_text() for name in ("page.html", *PARTS))
+    assert re.findall(r"https?://[^\s\"']+", text) == ["http://www.w3.org/2000/svg"]
+    assert not re.search(r"@import|url\((?!#)|<style| style=|\bon\w+=", text)
+    for part in PARTS:
+        assert re.search(rf"""["/]{part}["']""", text), part
+
+
+def test_frames_come_as_events_and_a_sign_of_life_when_nothing_is_new(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("presage.service.dashboard.addresses.EVERY", 0.001)
+    service, state = FakeService(books()), State({"stopping": False})
+    stream = Stream(service, state)
+
+    async def look() -> list[bytes]:
+        found: list[bytes] = []
+        async for each in stream.frames():
+            found.append(each)
+            assert stream.viewers == 1
+            if len(found) == 3:
+                service.log.append(Fed("a", "proxy", "some"))
+            state.stopping = len(found) == 4
+        return found
+
+    assert asyncio.run(look()) == [
+        b"retry: 2000\n\n",
+        b'id: 0\ndata: {"number":0}\n\n',
+        b": still there\n\n",
+        b'id: 1\ndata: {"number":1}\n\n',
+    ]
+    assert stream.viewers == 0
+
+
+@pytest.mark.long
+def test_a_stream_ends_when_the_service_stops_or_its_reader_goes() -> None:
+    with running() as server:
+        with streaming(server) as lines:
+            assert next(lines) == "retry: 2000"
+            under_way = "presage_http_requests_under_way"
+            assert f"{under_way} 2.0" in httpx.get(f"{server.url}/metrics", trust_env=False).text
+        until(lambda: f"{under_way} 1.0" in httpx.get(f"{server.url}/metrics", trust_env=False).text)
+        with streaming(server) as lines:
+            next(lines)
+            server.server.should_exit = True
+            assert all(not line.startswith("data") for line in lines), "it ends without being cut off"
+
+
+@pytest.mark.long
+def test_a_stream_is_refused_when_too_many_look(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert VIEWERS >= 10
+    monkeypatch.setattr("presage.service.dashboard.addresses.VIEWERS", 1)
+    with running() as server, streaming(server) as lines:
+        next(lines)
+        answer = httpx.get(f"{server.url}/dashboard/stream", trust_env=False)
+        assert answer.status_code == 429
+        assert answer.headers["retry-after"] == "10"
+
+
+# In a browser.
+
+
+@pytest.fixture(scope="module")
+def browser(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Browser]:
+    with chromium(tmp_path_factory.mktemp("browser")) as found:
+        yield found
+
+
+@pytest.fixture
+def tab(browser: Browser) -> Iterator[Tab]:
+    with browser.tab() as found:
+        yield found
+
+
+def fits(tab: Tab, width: int) -> bool:
+    return bool(tab.ask("document.documentElement.scrollWidth") <= width)
+
+
+def outside(tab: Tab, url: str) -> list[str]:
+    """What a page fetched from elsewhere; it did fetch something."""
+    assert f"{url}/dashboard/stream" in tab.fetched
+    return [each for each in tab.fetched if not each.startswith((f"{url}/", "data:"))]
+
+
+@needs_browser
+@pytest.mark.long
+def test_all_panels_are_drawn_at_any_width_and_move_without_complaints(played: Played, tab: Tab) -> None:
+    with running(service=WatchedService(played)) as server:
+        for width in (1280, 390, 320):
+            tab.open(f"{server.url}/", width)
+            tab.until("document.querySelector('#lag svg') !== null")
+            assert fits(tab, width)
+            for panel in PANELS:
+                drawn = f"document.querySelectorAll('#{panel} svg path, #{panel} svg rect, #{panel} td').length"
+                assert tab.ask(drawn) > 2, panel
+        before = tab.ask("document.querySelector('#lag .said').textContent")
+        tab.until(f"document.querySelector('#lag .said').textContent !== {json.dumps(before)}")
+        assert tab.ask("document.getElementById('task').textContent") == "books <b> · mixture"
+        assert tab.ask("document.getElementById('alarm').hidden")
+        assert tab.troubles == []
+        assert outside(tab, server.url) == []
+
+
+@needs_browser
+@pytest.mark.long
+def test_lines_can_be_told_apart_without_colour(played: Played, tab: Tab) -> None:
+    with running(service=WatchedService(played)) as server:
+        tab.open(f"{server.url}/", 1280)
+        tab.until("document.querySelector('#lag svg') !== null")
+        for panel in ("loss", "early", "drift", "weights", "known"):
+            lines = f"[...document.querySelectorAll('#{panel} path.line')]"
+            dashes = tab.ask(f"{lines}.map(line => line.getAttribute('stroke-dasharray'))")
+            names = tab.ask(f"[...document.querySelectorAll('#{panel} text.name')].map(text => text.textContent)")
+            assert len(set(dashes)) == len(dashes) == len(set(names)) == len(names) >= 2, panel
+
+
+@needs_browser
+@pytest.mark.long
+def test_a_single_forecaster_that_knows_nothing_yet_says_why_panels_are_empty(tab: Tab) -> None:
+    names = Names("books", "residual-table", ("closed", "begun", "half"), ("left", "finished"))
+    service = WatchedService(play([]), Subject(3, 2, HORIZONS), names)
+    with running(service=service) as server:
+        tab.open(f"{server.url}/", 390)
+        tab.until("document.querySelector('#lag svg') !== null")
+        assert "not a mixture" in tab.ask("document.querySelector('#weights .said').textContent")
+        assert "No outcome has come yet" in tab.ask("document.querySelector('#loss .said').textContent")
+        assert "Too few predictions have matured" in tab.ask("document.querySelector('#drift .said').textContent")
+        assert tab.troubles == []
+
+
+class OfThree(WatchedService):
+    """The same with an outcome more, which came as often as the second."""
+
+    def watched(self) -> tuple[int, bytes]:
+        number, frame = super().watched()
+        told = json.loads(frame)
+        told["outcomes"].append("lent")
+        told["reliability"].append(told["reliability"][1])
+        told["drift"]["shares"].append(told["drift"]["shares"][1])
+        return number, json.dumps(told).encode()
+
+
+@needs_browser
+@pytest.mark.long
+def test_of_several_outcomes_one_can_be_chosen(played: Played, tab: Tab) -> None:
+    with running(service=OfThree(played)) as server:
+        tab.open(f"{server.url}/", 390)
+        said = "document.querySelector('#reliability .said').textContent"
+        tab.until("document.querySelector('#reliability select') !== null")
+        assert "lent" in tab.ask(said)
+        tab.ask("s = document.querySelector('select'); s.selectedIndex = 0; s.dispatchEvent(new Event('change'))")
+        tab.until(f"{said}.includes('left')")
+        assert "left" in tab.ask("document.querySelector('#drift .note').textContent")
+        assert fits(tab, 390)
+        assert tab.troubles == []
+
+
+@needs_browser
+@pytest.mark.long
+def test_the_page_asks_for_a_token_and_shows_nothing_without(played: Played, tab: Tab) -> None:
+    with running(access=Access(TOKEN), service=WatchedService(played)) as server:
+        tab.open(f"{server.url}/", 1280)
+        tab.until("!document.getElementById('token').hidden")
+        assert tab.ask("document.getElementById('panels').hidden")
+        send = "document.querySelector('#token input').value = '{}'; document.querySelector('#token button').click()"
+        tab.ask(send.format("wrong-wrong-wrong"))
+        tab.until("document.querySelector('#token span').textContent === 'That was not it.'")
+        tab.ask(send.format(TOKEN))
+        tab.until(f"{STATUS}.startsWith('live')")
+        assert tab.ask("document.getElementById('token').hidden")
+        assert not tab.ask("document.getElementById('panels').hidden")
+        assert all("401" in trouble for trouble in tab.troubles)
+
+
+@contextmanager
+def service_process(folder: Path, port: int = 0) -> Iterator[tuple["subprocess.Popen[str]", str]]:
+    """`presage serve` on the shop, and the address it listens at."""
+    command = [str(Path(sys.executable).parent / "presage"), "serve", "--task", "examples/shop.toml"]
+    command += ["--data", str(folder), "--port", str(port), "--clock", "events"]
+    process = subprocess.Popen(command, stderr=subprocess.PIPE, text=True, cwd=ROOT)
+    assert process.stderr
+    try:
+        told = process.stderr.readline()
+        address = re.search(r"http://\S+", told)
+        assert address, told + process.stderr.read()
+        yield process, address[0]
+    finally:
+        process.terminate()
+        process.communicate(timeout=PATIENCE)
+
+
+def look(tab: Tab, url: str) -> dict[str, Any]:
+    """What the page says, once it shows all that the service was sent; and what the metrics say."""
+    with Client(url) as client:
+        tab.until(f"{SHOWN} >= {client.model()['log']['position']}")
+    return {
+        "curves": {
+            name: tuple(tab.ask(CURVES.format(name))) for name in ("loss", "early", "drift", "weights", "known")
+        },
+        "loss": tab.ask("document.querySelector('#loss .said').textContent"),
+        "alarm": not tab.ask("document.getElementById('alarm').hidden"),
+        "counted": re.findall(r"^presage_g_drift_alarm (\S+)", httpx.get(f"{url}/metrics", trust_env=False).text, re.M),
+    }
+
+
+def size(picture: Path) -> tuple[int, int]:
+    """The width and the height of a PNG."""
+    width, height = struct.unpack(">II", picture.read_bytes()[16:24])
+    return width, height
+
+
+@needs_browser
+@pytest.mark.long
+def test_two_months_of_a_shop_move_the_curves_and_a_change_of_g_raises_the_alarm(tab: Tab, tmp_path: Path) -> None:
+    events = shop_events(days=60, purchases=60, drift_day=40, seed=0)
+    looks = []
+    with service_process(tmp_path / "data") as (_, url), Client(url) as client:
+        tab.open(f"{url}/", 1280)
+        for days in ((0, 20), (20, 40), (40, 60)):
+            first, last = (START + day * DAY for day in days)
+            for step in steps([event for event in events if first <= (event.at or 0) < last], hours=6):
+                client.events(step)
+            looks.append(look(tab, url))
+        for width in (1280, 390):
+            tab.widen(width)
+            tab.until(f"document.documentElement.scrollWidth === {width}")
+            wide, high = size(tab.picture(tmp_path / f"{width}.png"))
+            assert wide == width, "nothing lies beside the window"
+            assert high > 900
+        assert tab.ask("document.title").startswith("▲")
+        words = tab.ask("document.querySelector('#alarm p').textContent")
+        assert tab.troubles == []
+        assert outside(tab, url) == []
+    assert [each["alarm"] for each in looks] == [False, False, True]
+    assert [each["counted"] for each in looks] == [["0.0"], ["0.0"], ["1.0"]]
+    assert len({each["loss"] for each in looks}) == 3
+    for name in looks[0]["curves"]:
+        assert len({each["curves"][name] for each in looks}) == 3, name
+    named = re.search(r"since about (.+?) UTC", words)
+    assert named, words
+    since = datetime.strptime(named[1], "%d %B %Y, %H:%M")
+    assert abs(since - datetime(2026, 4, 11)) < timedelta(days=3), "it names the day on which g was changed"
+
+
+@needs_browser
+@pytest.mark.long
+def test_the_page_comes_back_by_itself_and_curves_do_not_begin_anew_after_a_restart(tab: Tab, tmp_path: Path) -> None:
+    events = shop_events(days=25, purchases=40, drift_day=99, seed=1)
+    with service_process(tmp_path / "data") as (process, url):
+        with Client(url) as client:
+            client.events(events)
+        tab.open(f"{url}/", 390)
+        before = look(tab, url)
+        assert all(before["curves"].values())
+        process.terminate()
+        tab.until(f"{STATUS}.startsWith('connection lost')")
+        process.wait(PATIENCE)
+        with service_process(tmp_path / "data", httpx.URL(url).port or 0):
+            tab.until(f"{STATUS}.startsWith('live')")
+            for name in OF_THE_LOG:
+                assert tuple(tab.ask(CURVES.format(name))) == before["curves"][name], name
+            assert tab.ask("document.querySelector('#loss .said').textContent") == before["loss"]
+
+
+def test_the_task_of_the_shop_can_be_served_and_is_what_the_shop_sends() -> None:
+    task = load_task(ROOT / "examples/shop.toml")
+    events = shop_events(days=12, purchases=20, drift_day=8, seed=0)
+    assert {event.value for event in events if event.kind == "proxy"} == set(task.proxy().values)
+    assert {event.value for event in events if event.kind == "outcome"} == set(task.outcome.values)
+    assert [event.at for event in events] == sorted(event.at or 0 for event in events)
+    assert [event for step in steps(events, 2.0) for event in step] == events
