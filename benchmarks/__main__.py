@@ -13,7 +13,7 @@ from typing import Any
 import jax
 import numpy as np
 
-from benchmarks import device, experiment, figure_2, instances, learner, predict, river, steps
+from benchmarks import device, experiment, figure_2, http, instances, learner, predict, river, service, steps, store
 from benchmarks.blocks import Tell
 from benchmarks.figures import HEADER, Figure
 
@@ -26,6 +26,9 @@ BENCHMARKS: dict[str, Callable[[Tell], Iterator[Figure]]] = {
     "instances": instances.figures,
     "river": river.figures,
     "device": device.figures,
+    "http": http.figures,
+    "store": store.figures,
+    "service": service.figures,
 }
 
 

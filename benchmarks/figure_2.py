@@ -13,14 +13,15 @@ SCRIPT = """
 import time
 start = time.perf_counter()
 from presage.charts.artist import Artist
-from presage.experiments.synthetic.figure import blank, figure_2
+from presage.experiments.synthetic.figure import blank_rows, figure_2, mix_rows
 from presage.experiments.synthetic.settings import PAPER
 with Artist() as artist:
-    artist.rehearse(figure_2, *blank(PAPER))
+    artist.rehearse(figure_2, PAPER.trials, blank_rows(PAPER))
     from presage.drivers.compiling import forgo_linear_algebra
     forgo_linear_algebra()
     from presage.experiments.synthetic.problem import regret_by_mix
-    drawn = artist.draw(figure_2, PAPER, *regret_by_mix(PAPER, lambda episodes: None))
+    rows = mix_rows(*regret_by_mix(PAPER, lambda episodes: None))
+    drawn = artist.draw(figure_2, PAPER.trials, rows)
     print(time.perf_counter() - start)
 assert drawn.startswith("<svg")
 """

@@ -4,7 +4,6 @@ The servers run in processes of their own, and this one loads them. A bare FastA
 PRESAGE_FASTAPI_PYTHON names an interpreter that has FastAPI and uvicorn.
 """
 
-import asyncio
 import itertools
 import json
 import os
@@ -12,15 +11,10 @@ import socket
 import subprocess
 import sys
 import time
-from collections import deque
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
-from functools import partial
-from typing import NamedTuple, cast
 
-import numpy as np
 import uvicorn
-import uvloop
 from starlette.applications import Starlette
 from starlette.requests import Request
 from starlette.responses import Response
@@ -28,6 +22,7 @@ from starlette.routing import Route
 
 from benchmarks.blocks import Tell, alternate, ratios, spread
 from benchmarks.figures import HEADER, Figure, short
+from benchmarks.load import Measured, load, post
 from presage.service.app import create_app
 from presage.service.limits import Limits
 from presage.service.server import bind, create_server, listen
@@ -48,18 +43,10 @@ uvicorn.run(app, port=int(sys.argv[1]), access_log=False, log_level="error")
 """
 
 
-class Measured(NamedTuple):
-    """Answers per second, and how long they took, in milliseconds."""
-
-    rate: float
-    p50: float
-    p99: float
-
-
 def figures(tell: Tell) -> Iterator[Figure]:
     """The rate and the times of single posts, and the rate of a bulk."""
     with ExitStack() as stack:
-        ports = {name: stack.enter_context(_served(name)) for name in _names()}
+        ports = {name: stack.enter_context(bare(name)) for name in _names()}
         posts = _posts()
         for connections in (CONNECTIONS, 1):
             yield from _single(ports, posts, connections, tell)
@@ -109,60 +96,10 @@ def _bulks(port: int, tell: Tell) -> Iterator[Figure]:
     yield Figure("http/bulk", spread(rates), "events/s", f"bulks of {BULK} lines, half of them predictions")
 
 
-def load(port: int, requests: list[bytes], connections: int) -> Measured:
-    """How a server answered these requests, sent over some connections, each as soon as the one before is answered."""
-    left, times = deque(requests), list[float]()
-
-    async def go() -> None:
-        loop = asyncio.get_running_loop()
-        ends = [loop.create_future() for _ in range(connections)]
-        for end in ends:
-            await loop.create_connection(partial(_Sender, left, times, end), "127.0.0.1", port)
-        await asyncio.gather(*ends)
-
-    started = time.perf_counter()
-    uvloop.run(go())
-    took = time.perf_counter() - started
-    p50, p99 = np.quantile(times, [0.5, 0.99]) * 1000
-    return Measured(len(requests) / took, float(p50), float(p99))
-
-
-class _Sender(asyncio.Protocol):
-    def __init__(self, left: deque[bytes], times: list[float], end: "asyncio.Future[None]") -> None:
-        self.left, self.times, self.end = left, times, end
-        self.read, self.sent = b"", 0.0
-
-    def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        self.transport = cast(asyncio.Transport, transport)
-        self._send()
-
-    def data_received(self, data: bytes) -> None:
-        self.read += data
-        head, found, body = self.read.partition(b"\r\n\r\n")
-        if not found or len(body) < int(head.lower().partition(b"content-length: ")[2].partition(b"\r\n")[0]):
-            return
-        assert head.startswith(b"HTTP/1.1 200 "), self.read
-        self.times.append(time.perf_counter() - self.sent)
-        self.read = b""
-        self._send()
-
-    def connection_lost(self, exc: Exception | None) -> None:
-        if not self.end.done():
-            self.end.set_exception(exc or ConnectionError("the server hung up"))
-
-    def _send(self) -> None:
-        if self.left:
-            self.sent = time.perf_counter()
-            self.transport.write(self.left.popleft())
-        else:
-            self.end.set_result(None)
-            self.transport.close()
-
-
 def _posts() -> Iterator[bytes]:
     for number in itertools.count():
         body = json.dumps({"id": f"visit-{number}", "features": FEATURES}).encode()
-        yield _request("/v1/predictions", "application/json", body)
+        yield post("/v1/predictions", "application/json", body)
 
 
 def _bulk(numbers: Iterator[int]) -> bytes:
@@ -170,12 +107,7 @@ def _bulk(numbers: Iterator[int]) -> bytes:
     for number in itertools.islice(numbers, BULK // 2):
         lines.append(json.dumps({"kind": "prediction", "id": f"bulk-{number}", "features": FEATURES}))
         lines.append(json.dumps({"kind": "proxy", "id": f"bulk-{number}", "value": "some"}))
-    return _request("/v1/events", "application/x-ndjson", "\n".join(lines).encode())
-
-
-def _request(path: str, media: str, body: bytes) -> bytes:
-    head = f"POST {path} HTTP/1.1\r\nHost: localhost\r\nContent-Type: {media}\r\nContent-Length: {len(body)}\r\n\r\n"
-    return head.encode() + body
+    return post("/v1/events", "application/x-ndjson", "\n".join(lines).encode())
 
 
 def _names() -> list[str]:
@@ -183,7 +115,8 @@ def _names() -> list[str]:
 
 
 @contextmanager
-def _served(name: str) -> Iterator[int]:
+def bare(name: str) -> Iterator[int]:
+    """The port of a server in a process of its own: presage in memory, or an endpoint that does nothing."""
     with socket.create_server(("127.0.0.1", 0)) as free:
         port = int(free.getsockname()[1])
     command = [sys.executable, "-m", "benchmarks.http", name, str(port)]

@@ -39,14 +39,15 @@ FEW, MANY = 100_000, 1_000_000
 def figures(tell: Tell) -> Iterator[Figure]:
     """What the log costs."""
     with TemporaryDirectory() as place:
-        yield from _ingest(Path(place), tell)
+        yield from ingest(Path(place), tell)
     with TemporaryDirectory() as place:
-        yield _bytes(Path(place), tell)
+        yield size(Path(place), tell)
     with TemporaryDirectory() as place:
         yield from _open(Path(place), tell)
 
 
-def _ingest(place: Path, tell: Tell) -> Iterator[Figure]:
+def ingest(place: Path, tell: Tell) -> Iterator[Figure]:
+    """Events a second, against a commit for each."""
     bulk, naive, single = Kept(place / "bulk"), Naive(place / "naive.sqlite"), Kept(place / "single")
     blocks: dict[str, Callable[[], float]] = {
         "bulk": lambda: bulk.rate(BLOCK, GROUP),
@@ -64,15 +65,16 @@ def _ingest(place: Path, tell: Tell) -> Iterator[Figure]:
     yield Figure("store/single", spread(found["single"]), "events/s", against, ratios(found["single"], found["naive"]))
 
 
-def _bytes(place: Path, tell: Tell) -> Figure:
+def size(place: Path, tell: Tell) -> Figure:
+    """What a million events take on the disk."""
     tell("store/bytes: writing")
     kept = Kept(place)
     count = 10 * BLOCK
     kept.rate(count, GROUP)
     kept.close()
-    size = sum(path.stat().st_size for path in place.iterdir()) / count * 1e6 / 2**20
+    each = sum(path.stat().st_size for path in place.iterdir()) / count * 1e6 / 2**20
     against = f"a third each of predictions ({len(FEATURES)} bytes of features), proxies and outcomes"
-    return Figure("store/bytes", spread([size]), "MiB/million", against)
+    return Figure("store/bytes", spread([each]), "MiB/million", against)
 
 
 def _open(place: Path, tell: Tell) -> Iterator[Figure]:

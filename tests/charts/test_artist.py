@@ -8,12 +8,12 @@ import pytest
 from presage.charts.artist import Artist
 from presage.charts.pictures import drawn
 from presage.errors import OutputError
-from presage.experiments.synthetic.figure import blank, figure_2
+from presage.experiments.synthetic.figure import blank_rows, figure_2
 from presage.experiments.synthetic.settings import SMOKE
 
 
 def test_an_artist_draws_what_would_be_drawn_here() -> None:
-    shown = blank(SMOKE)
+    shown = SMOKE.trials, blank_rows(SMOKE)
     with Artist() as artist:
         artist.rehearse(figure_2, *shown)
         artist.rehearse(figure_2, *shown)
@@ -25,4 +25,4 @@ def test_an_artist_that_is_gone_is_told_in_one_line() -> None:
         os.kill(artist._process.pid, signal.SIGKILL)
         artist._process.wait()
         with pytest.raises(OutputError, match="the process that draws has ended"):
-            artist.draw(figure_2, *blank(SMOKE))
+            artist.draw(figure_2, SMOKE.trials, blank_rows(SMOKE))

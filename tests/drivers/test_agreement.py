@@ -8,7 +8,7 @@ from presage import Episode, play, play_trials
 from presage.drivers.compiled import run, run_trials, trial_key
 from presage.metrics.loss import log_loss
 from presage.spaces import Array
-from tests.problems import FORECASTERS, KINDS, MIXED, PLAIN, TABLES, episode, play_live
+from tests.problems import FORECASTERS, KINDS, MIXED, TABLES, episode, made, play_live
 
 
 def leaves(state: object) -> list[Array]:
@@ -19,7 +19,7 @@ def leaves(state: object) -> list[Array]:
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("name", FORECASTERS)
 def test_live_gives_the_numbers_of_compiled(name: str, kind: str) -> None:
-    forecaster, dealt = FORECASTERS[name](PLAIN), episode(kind)
+    forecaster, dealt = made(name), episode(kind)
     compiled = run(forecaster, dealt, 5)
     for engine in ("xla", "numpy"):
         said, state = play_live(forecaster, dealt, 5, engine)
@@ -34,7 +34,7 @@ def test_live_gives_the_numbers_of_compiled(name: str, kind: str) -> None:
 @pytest.mark.long
 @pytest.mark.parametrize("name", FORECASTERS)
 def test_live_gives_the_numbers_of_compiled_for_mixed_features(name: str) -> None:
-    forecaster, dealt = FORECASTERS[name](MIXED), episode("varying", MIXED)
+    forecaster, dealt = made(name, MIXED), episode("varying", MIXED)
     said, _ = play_live(forecaster, dealt, 5, "numpy")
     assert np.abs(log_loss(said, dealt.y) - play(forecaster, dealt, 5)).max() < 1e-5
 
@@ -43,7 +43,7 @@ def test_live_gives_the_numbers_of_compiled_for_mixed_features(name: str) -> Non
 @pytest.mark.parametrize("kind", ["fixed", "varying", "bursts"])
 @pytest.mark.parametrize("name", FORECASTERS)
 def test_a_trial_among_others_is_the_trial_alone(name: str, kind: str) -> None:
-    forecaster = FORECASTERS[name](PLAIN)
+    forecaster = made(name)
     dealt = Episode.stack([episode(kind, seed=seed) for seed in range(3)])
     together = run_trials(forecaster, dealt, 5)
     losses = play_trials(forecaster, dealt, 5)
@@ -58,5 +58,5 @@ def test_a_trial_among_others_is_the_trial_alone(name: str, kind: str) -> None:
 
 def test_rounds_whose_outcome_nobody_knows_score_nan() -> None:
     dealt = Episode.varying([0, 0, 0], [0, 0, 0], [1, -1, 1], [0, 1, 2], [0, -1, 2])
-    losses = play(TABLES["direct-table"](PLAIN), dealt, 0)
+    losses = play(made("direct-table"), dealt, 0)
     assert np.isnan(losses).tolist() == [False, True, False]

@@ -9,9 +9,11 @@ import numpy as np
 import pytest
 
 from presage.errors import OtherTaskError
+from presage.service import teacher
 from presage.service.core import LiveService, open_service
 from presage.service.limits import Limits
 from presage.service.messages import Answered, Asked, Done, Fed
+from presage.service.snapshots import KEPT
 from tests.service.shop import START, Happening, happenings, write_task
 
 EVENTS = Limits(clock="events")
@@ -21,57 +23,40 @@ def opened(folder: Path, kind: str = "mixture") -> LiveService:
     return open_service(write_task(folder, kind), folder / "data", EVENTS, lambda: START)
 
 
-def live(service: LiveService, happened: Sequence[Happening], batch: int = 7) -> list[Answered | Done]:
-    """What became of each event, sent in small bulks; in between the learner gets a moment to publish."""
+def in_step(service: LiveService, happened: Sequence[Happening], batch: int = 7) -> list[Answered | Done]:
+    """What became of each event; bulks are sent once the one before is learnt, so the log does not depend on speed."""
 
     async def send() -> list[Answered | Done]:
         found: list[Answered | Done] = []
         for first in range(0, len(happened), batch):
             found += await service.submit([each.event for each in happened[first : first + batch]])
-            await asyncio.sleep(0.002)
+            while not service.caught_up():
+                await asyncio.sleep(0.001)
         return found
 
     return asyncio.run(send())
 
 
-def settled(service: LiveService) -> tuple[str, int]:
-    """The hash of what was learnt once nothing more is to be learnt at the last position of the log."""
-    return service.digest()
-
-
 @pytest.mark.long
-@pytest.mark.parametrize("kind", ["residual-table-shrunk", "mixture"])
-def test_what_was_learnt_is_the_fold_of_the_log(kind: str, tmp_path: Path) -> None:
-    happened = happenings(400)
-    service = opened(tmp_path, kind)
-    answered = live(service, happened)
-    lived = settled(service)
-    service.close()
-    assert lived[1] > 0
+@pytest.mark.parametrize(("kind", "bulks"), [("residual-table-shrunk", 40), ("mixture", 40), ("residual-network", 12)])
+def test_stopped_and_resumed_is_never_stopped_is_the_fold_of_the_log(kind: str, bulks: int, tmp_path: Path) -> None:
+    happened = happenings(7 * bulks)
+    for name in ("steady", "stopped"):
+        (tmp_path / name).mkdir()
+    steady = opened(tmp_path / "steady", kind)
+    answered = in_step(steady, happened)
+    never_stopped = steady.digest()
+    steady.close()
     assert len({each.model for each in answered if isinstance(each, Answered)}) > 10, "it learns as it goes"
-    resumed = opened(tmp_path, kind)
-    assert settled(resumed) == lived
-    resumed.close()
-    shutil.rmtree(tmp_path / "data" / "snapshots")
-    folded = opened(tmp_path, kind)
-    assert settled(folded) == lived
-    folded.close()
-
-
-@pytest.mark.long
-def test_stopping_in_between_changes_nothing_that_is_learnt_later(tmp_path: Path) -> None:
-    happened = happenings(300)
-    (tmp_path / "one").mkdir()
-    service = opened(tmp_path / "one")
-    live(service, happened[:400])
-    service.close()
-    service = opened(tmp_path / "one")
-    live(service, happened[400:])
-    lived = settled(service)
-    service.close()
-    shutil.rmtree(tmp_path / "one" / "data" / "snapshots")
-    folded = opened(tmp_path / "one")
-    assert settled(folded) == lived
+    for part in (happened[: 7 * bulks], happened[7 * bulks :]):
+        service = opened(tmp_path / "stopped", kind)
+        in_step(service, part)
+        resumed = service.digest()
+        service.close()
+    assert resumed == never_stopped
+    shutil.rmtree(tmp_path / "stopped" / "data" / "snapshots")
+    folded = opened(tmp_path / "stopped", kind)
+    assert folded.digest() == never_stopped
     folded.close()
 
 
@@ -104,3 +89,20 @@ def test_a_folder_of_another_task_is_refused_with_the_difference(tmp_path: Path)
     file.write_text(file.read_text().replace("30 days", "40 days"))
     with pytest.raises(OtherTaskError, match="40 days"):
         open_service(file, tmp_path / "data", EVENTS, lambda: START)
+
+
+@pytest.mark.long
+def test_snapshots_are_kept_as_it_goes_and_the_last_one_is_taken_up(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(teacher, "SNAPSHOT", 50)
+    service = opened(tmp_path, "residual-table-shrunk")
+    in_step(service, happenings(200))
+    lived = service.digest()
+    kept = sorted(path.name for path in (tmp_path / "data" / "snapshots").iterdir())
+    assert len(kept) == KEPT
+    assert 0 < int(kept[0]) < int(kept[1]) <= lived[1], "before it was stopped"
+    service.close()
+    service = opened(tmp_path, "residual-table-shrunk")
+    assert service.digest() == lived
+    service.close()

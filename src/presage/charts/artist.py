@@ -1,16 +1,17 @@
 """Charts drawn in a process of its own: it loads the library of charts and the renderer while others compute."""
 
-import pickle
+import importlib
+import json
 import sys
 from collections.abc import Callable
 from subprocess import PIPE, Popen
-from typing import Any
+from typing import IO, Any
 
 from presage.charts.pictures import drawn
 from presage.errors import OutputError
 
 Figure = Callable[..., Any]
-"""Makes a chart from what it shows; found in a module by its name."""
+"""Makes a chart from plain values; found in a module by its name."""
 
 
 class Artist:
@@ -45,17 +46,16 @@ class Artist:
     def _ask(self, figure: Figure, shown: tuple[Any, ...]) -> None:
         assert self._process.stdin
         try:
-            pickle.dump((figure, shown), self._process.stdin)
-            self._process.stdin.flush()
+            _write(self._process.stdin, [figure.__module__, figure.__name__, shown])
         except BrokenPipeError as error:
             raise self._gone() from error
 
     def _answer(self) -> str:
         assert self._process.stdout
-        try:
-            return str(pickle.load(self._process.stdout))
-        except EOFError as error:
-            raise self._gone() from error
+        line = self._process.stdout.readline()
+        if not line:
+            raise self._gone()
+        return str(json.loads(line))
 
     def _gone(self) -> OutputError:
         return OutputError("the process that draws has ended", self._process.wait(), "look for free memory")
@@ -63,13 +63,14 @@ class Artist:
 
 def main() -> None:
     """Draw what is asked for until nobody asks any more."""
-    while True:
-        try:
-            figure, shown = pickle.load(sys.stdin.buffer)
-        except EOFError:
-            return
-        pickle.dump(drawn(figure, *shown), sys.stdout.buffer)
-        sys.stdout.buffer.flush()
+    for line in sys.stdin.buffer:
+        module, name, shown = json.loads(line)
+        _write(sys.stdout.buffer, drawn(getattr(importlib.import_module(module), name), *shown))
+
+
+def _write(pipe: IO[bytes], message: Any) -> None:
+    pipe.write(json.dumps(message).encode() + b"\n")
+    pipe.flush()
 
 
 if __name__ == "__main__":

@@ -38,6 +38,9 @@ TICK = 1.0
 LAG = 500_000
 """Lessons that may wait for the learner before no more are taken."""
 
+_STATUSES = {decision: decision.value for decision in Decision}
+_BINS = {bin: "" if bin is Bin.NONE else bin.name.lower() for bin in Bin}
+
 
 @dataclass(frozen=True)
 class Parts:
@@ -202,13 +205,14 @@ class LiveService:
         if not asked:
             return [], np.zeros((0, 0)), 0
         each = [self._encode(one.values) for one in asked]
-        x = Instance(np.stack([one.symbols for one in each]), np.stack([one.dense for one in each]))
+        symbols, dense = [one.symbols.tobytes() for one in each], [one.dense.tobytes() for one in each]
+        x = Instance(_stacked(symbols, "<i4"), _stacked(dense, "<f4"))
         model = self._parts.teacher.model
         said = self._parts.engine.predict(model.parameters, x)
+        spoken, memos = _rows(said.log_probabilities), _rows(said.memo)
         events = []
-        for one, instance, spoken, memo in zip(asked, each, said.log_probabilities, said.memo, strict=True):
-            parts = instance.symbols.tobytes(), instance.dense.tobytes(), model.position
-            body = Predicted(one.features, *parts, spoken.tobytes(), memo.tobytes())
+        for one, *parts, words, memo in zip(asked, symbols, dense, spoken, memos, strict=True):
+            body = Predicted(one.features, *parts, model.position, words, memo)
             events.append(Event(Kind.PREDICTED, one.id, body, one.at or 0))
         return events, np.exp(said.log_probabilities), model.position
 
@@ -266,6 +270,17 @@ class LiveService:
                 return  # the writer says why to all who ask
 
 
+def _stacked(rows: list[bytes], dtype: str) -> Array:
+    """Rows of one width as an array [N, ...]."""
+    return np.frombuffer(b"".join(rows), dtype).reshape(len(rows), -1)
+
+
+def _rows(array: Array) -> list[bytes]:
+    """The bytes of each row of an array [N, ...]."""
+    width, whole = array[0].nbytes, array.tobytes()
+    return [whole[place * width : (place + 1) * width] for place in range(len(array))]
+
+
 def _warm_up(engine: Engine, parameters: Parameters) -> None:
     """Have what answers compiled, so that no first request waits for it."""
     features = engine.forecaster.spaces.features
@@ -276,5 +291,4 @@ def _warm_up(engine: Engine, parameters: Parameters) -> None:
 
 
 def _done(id: str, answer: Answer) -> Done:
-    bin = "" if answer.bin is Bin.NONE else answer.bin.name.lower()
-    return Done(id, answer.decision.value, bin, answer.seq, answer.reason)
+    return Done(id, _STATUSES[answer.decision], _BINS[answer.bin], answer.seq, answer.reason)

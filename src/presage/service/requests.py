@@ -124,7 +124,7 @@ class Reader:
         if not 1 <= size <= self.limits.id_bytes:
             remedy = f"give 1 to {self.limits.id_bytes} bytes of UTF-8"
             raise _refuse(f"an id of {size} bytes", remedy, where, id)
-        if _CONTROL.search(id):
+        if not id.isprintable() and _CONTROL.search(id):
             raise _refuse("an id with a control character", "leave out line ends, tabs and NUL", where, id)
         return id
 

@@ -17,6 +17,9 @@ from presage.store.taught import taught
 from presage.timeline.join import Horizons
 from presage.timeline.lessons import Boundary, Lesson
 
+SNAPSHOT = 200_000
+"""Lessons after which what was learnt is written down, so that a service that was killed starts soon."""
+
 
 class Model(NamedTuple):
     """Parameters, and the log position of the entry at which they were learnt."""
@@ -41,6 +44,8 @@ class Teacher:
         self.waiting = 0  # lessons handed on and not learnt yet
         self.model = Model(self._published.copy(0), 0)
         self._outbox: SimpleQueue[list[Any] | None] = SimpleQueue()
+        self._unkept = 0  # lessons since the last snapshot
+        self._unread = 0  # snapshots that nobody waits for
         self._answers: dict[str, SimpleQueue[list[Any]]] = {kind: SimpleQueue() for kind in ("kept", "digest")}
         self._on_published: Callable[[int], None] = lambda _: None
         assert self._process.stdin
@@ -76,12 +81,19 @@ class Teacher:
         """Hand on the lessons of a commit, and the position at which they are learnt; does not wait."""
         if lessons:
             self.waiting += len(lessons)
+            self._unkept += len(lessons)
             self._outbox.put(["lessons", lessons])
         if boundary:
             self._outbox.put(["learn", boundary.seq, boundary.predictions])
+            if self._unkept >= SNAPSHOT:
+                self._outbox.put(["snapshot", boundary.chain.hex()])
+                self._unkept, self._unread = 0, self._unread + 1
 
     def keep(self, chain: bytes) -> None:
         """Write a snapshot of what is learnt; `chain` is the hash of the log at its last boundary. Waits for it."""
+        for _ in range(self._unread):
+            self._answers["kept"].get(timeout=600)
+        self._unread = 0
         self._ask("kept", ["snapshot", chain.hex()])
 
     def digest(self) -> tuple[str, int]:

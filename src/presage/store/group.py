@@ -82,7 +82,7 @@ class Group:
         self.entries.append(Entry(self.seq, self.at, kind, id, body))
         proxy, outcome = known.proxy_seq == self.seq, known.outcome_seq == self.seq
         if outcome:
-            known = known._replace(outcome_number=self._counters.outcomes + self._outcomes)
+            known = Known(*known[:-1], self._counters.outcomes + self._outcomes)
         if proxy or outcome:
             self._proxies += proxy
             self._outcomes += outcome

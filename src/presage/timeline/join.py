@@ -46,6 +46,9 @@ class Known(NamedTuple):
     outcome_number: int = NOTHING  # how many outcomes were learnable before it
 
 
+_PROXY, _OUTCOME = Known._fields.index("proxy"), Known._fields.index("outcome")  # where the four fields of each begin
+
+
 class Horizons(NamedTuple):
     """How long each signal is waited for, in microseconds, and the symbol that its absence stands for."""
 
@@ -80,7 +83,7 @@ def predicted(known: Known, body: Predicted, seq: int, at: int) -> Joined:
             return Joined(Decision.REPEATED, known, prediction_bin(known))
         reason = "the id was predicted with other features"
         return Joined(Decision.CONFLICT, known, reason=reason)
-    known = known._replace(first=known.first or seq, predicted=seq, predicted_at=at, features=features)
+    known = Known._make((known.first or seq, seq, at, features, *known[_PROXY:]))
     if known.proxy_bin is Bin.PARKED:
         known = known._replace(proxy_bin=Bin.TRAINED, proxy_seq=seq)
     if known.outcome_bin is Bin.PARKED:
@@ -122,10 +125,11 @@ def fed(known: Known, kind: Kind, symbol: int, seq: int) -> Joined:
     bin = _bin_of(known, bin, symbol)
     learnable = seq if bin is Bin.TRAINED else known.proxy_seq if is_proxy else known.outcome_seq
     first = known.first or seq
-    if is_proxy:
-        known = known._replace(first=first, proxy=symbol, proxy_bin=bin, proxy_entry=seq, proxy_seq=learnable)
+    came = symbol, bin, seq, learnable
+    if is_proxy:  # made anew as a whole: to replace some fields takes three times as long
+        known = Known._make((first, *known[1:_PROXY], *came, *known[_OUTCOME:]))
     else:
-        known = known._replace(first=first, outcome=symbol, outcome_bin=bin, outcome_entry=seq, outcome_seq=learnable)
+        known = Known._make((first, *known[1:_OUTCOME], *came, known.outcome_number))
     return Joined(Decision.ACCEPTED, known, bin)
 
 

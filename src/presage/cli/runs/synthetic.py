@@ -6,7 +6,7 @@ from presage.charts.artist import Artist
 from presage.cli.runs import Asked, Result
 from presage.cli.talk import progress_bar
 from presage.errors import SettingError
-from presage.experiments.synthetic.figure import blank, figure_2
+from presage.experiments.synthetic.figure import blank_rows, figure_2
 from presage.experiments.synthetic.settings import PAPER
 from presage.later import Later
 
@@ -21,7 +21,7 @@ def run(asked: Asked) -> Result:
         raise SettingError("the synthetic experiment has no data and no tuned settings", "synthetic", "leave them out")
     settings = asked.of(PAPER, PAPER, PAPER)
     with Artist() as artist:
-        artist.rehearse(figure_2, *blank(settings))
+        artist.rehearse(figure_2, settings.trials, blank_rows(settings))
         compiling.forgo_linear_algebra()
         with progress_bar("synthetic: episodes", experiment.episodes_played(settings)) as progress:
             result: Result = experiment.reproduce_synthetic(settings, progress, artist.draw)

@@ -1,13 +1,14 @@
 """The synthetic experiment from settings to report and files."""
 
 from collections.abc import Callable
+from dataclasses import asdict
 
 from presage.charts.pictures import as_picture, drawn
 from presage.experiments.files import kept_files
 from presage.experiments.report import Report
 from presage.experiments.stopwatch import Stopwatch
 from presage.experiments.synthetic.claims import judge
-from presage.experiments.synthetic.figure import as_table, figure_2, growth_figure
+from presage.experiments.synthetic.figure import as_table, figure_2, growth_figure, growth_rows, mix_rows
 from presage.experiments.synthetic.problem import (
     Point,
     Progress,
@@ -26,7 +27,7 @@ def reproduce_synthetic(
     """The report of the synthetic experiment, and the files that keep it: pictures, tables and settings."""
     watch = Stopwatch()
     mixes, regrets = regret_by_mix(settings, progress)
-    first = draw(figure_2, settings, mixes, regrets)
+    first = draw(figure_2, settings.trials, mix_rows(mixes, regrets))
     figure_2_seconds = watch.seconds()
     points = regret_by_size(settings, progress)
     parts = regret_parts(settings, progress)
@@ -40,7 +41,7 @@ def reproduce_synthetic(
         "parts": [part._asdict() for part in parts],
         "figure_2_seconds": figure_2_seconds._asdict(),
     }
-    second = draw(growth_figure, settings, points)
+    second = draw(growth_figure, asdict(settings), growth_rows(points))
     claims = judge(settings, mixes, regrets, points)
     report = Report("synthetic", settings, watch.seconds(), results, claims)
     pictures = {"figure-2": as_picture(first), "growth": as_picture(second)}

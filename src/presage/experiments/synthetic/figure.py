@@ -1,4 +1,4 @@
-"""The two figures of the synthetic experiment."""
+"""The two figures of the synthetic experiment, out of plain rows, so that another process can draw them."""
 
 from typing import TYPE_CHECKING, Any
 
@@ -12,17 +12,20 @@ from presage.spaces import Array
 if TYPE_CHECKING:  # compiled loops are loaded with it
     from presage.experiments.synthetic.problem import Point
 
+Row = dict[str, Any]
+"""Plain values by name."""
+
 SHARES = {"100": [1, 0], "75": [6, 3], "0": [2, 2]}
 
 
-def figure_2(settings: SyntheticSettings, mixes: Array, regrets: dict[str, Array]) -> Any:
+def figure_2(trials: int, rows: list[Row]) -> Any:
     """Regret against the mix: on the left as in the paper, on the right with the residual and the mixture."""
     panels = [
-        _mix_panel("as in the paper", mixes, regrets, ("direct", "factored")),
-        _mix_panel("residual and mixture added", mixes, regrets, ("direct", "residual", "mixture")),
+        _mix_panel("as in the paper", rows, ("direct", "factored")),
+        _mix_panel("residual and mixture added", rows, ("direct", "residual", "mixture")),
     ]
     caption = [
-        f"Mean over {settings.trials} trials, band: one standard deviation; lines are labelled with the share of "
+        f"Mean over {trials} trials, band: one standard deviation; lines are labelled with the share of "
         "useful proxies. The paper's claims: with useful proxies factored is steady while",
         "direct suffers from the adversarial schedule; with 75 % useful ones it still wins there; with useless ones it "
         "loses to direct in most cases.",
@@ -31,16 +34,19 @@ def figure_2(settings: SyntheticSettings, mixes: Array, regrets: dict[str, Array
     return styled(alt.hconcat(*panels, title=title, spacing=30).resolve_scale(y="shared"))
 
 
-def blank(settings: SyntheticSettings) -> tuple[SyntheticSettings, Array, dict[str, Array]]:
+def mix_rows(mixes: Array, regrets: dict[str, Array]) -> list[Row]:
+    """What `figure_2` shows: a row for each mix and curve."""
+    return [row for name, values in regrets.items() for row in _curve(name, mixes, values)]
+
+
+def blank_rows(settings: SyntheticSettings) -> list[Row]:
     """Something like what `figure_2` shows, before it is known."""
     percents = [round(100 * useful) for useful in settings.useful]
     names = ["direct", *(f"{name}-{percent}" for name in FORECASTERS[1:] for percent in percents)]
-    mixes = np.linspace(0, 1, settings.mixes)
-    return settings, mixes, {name: np.ones((settings.mixes, 2)) for name in names}
+    return mix_rows(np.linspace(0, 1, settings.mixes), {name: np.ones((settings.mixes, 2)) for name in names})
 
 
-def _mix_panel(title: str, mixes: Array, regrets: dict[str, Array], shown: tuple[str, ...]) -> Any:
-    rows = [row for name, values in regrets.items() for row in _curve(name, mixes, values)]
+def _mix_panel(title: str, rows: list[Row], shown: tuple[str, ...]) -> Any:
     rows = [row for row in rows if row["forecaster"] in shown]
     names = list(FORECASTERS)
     x = alt.X("mix:Q", title="mix: share of rounds with a uniformly drawn instance", scale=alt.Scale(domain=[0, 1.32]))
@@ -59,7 +65,7 @@ def _mix_panel(title: str, mixes: Array, regrets: dict[str, Array], shown: tuple
     return (band + line + marks + labels).properties(width=400, height=300, title=title)
 
 
-def _curve(name: str, mixes: Array, values: Array) -> list[dict[str, Any]]:
+def _curve(name: str, mixes: Array, values: Array) -> list[Row]:
     forecaster, _, useful = name.partition("-")
     shared = {"curve": name, "forecaster": forecaster, "useful": useful or "100"}
     shared["label"] = f"{forecaster} {useful} %" if useful else forecaster
@@ -70,7 +76,7 @@ def _curve(name: str, mixes: Array, values: Array) -> list[dict[str, Any]]:
     ]
 
 
-def _apart(rows: list[dict[str, Any]], gap: float) -> list[dict[str, Any]]:
+def _apart(rows: list[Row], gap: float) -> list[Row]:
     """The rows moved up where needed, so that labels at their regret do not overlap."""
     placed, above = [], -np.inf
     for row in sorted(rows, key=lambda row: row["regret"]):
@@ -79,35 +85,42 @@ def _apart(rows: list[dict[str, Any]], gap: float) -> list[dict[str, Any]]:
     return placed
 
 
-def growth_figure(settings: SyntheticSettings, points: "list[Point]") -> Any:
-    """Regret against the delay and against the number of instances, on logarithmic axes, beside the bounds."""
+def growth_rows(points: "list[Point]") -> list[Row]:
+    """What `growth_figure` shows: a row for each point."""
+    rows = []
+    for point in points:
+        interval = mean_interval(point.regrets)
+        size = point.delay if point.along == "delay" else point.instances
+        shared = {"along": point.along, "schedule": point.schedule, "forecaster": point.forecaster, "size": size}
+        shared |= {"bound": point.bound, "quoted": point.quoted}
+        rows.append(shared | {"regret": interval.mean, "low": interval.low, "high": interval.high})
+    return rows
+
+
+def growth_figure(settings: Row, rows: list[Row]) -> Any:
+    """Regret against the delay and against the number of instances, on logarithmic axes, beside the bounds.
+
+    `settings` are those of the experiment by name.
+    """
     panels = []
     for along, label in (("delay", "outcome delay D (rounds)"), ("instances", "instances N")):
         for schedule in ("adversarial", "uniform"):
-            chosen = [p for p in points if (p.along, p.schedule) == (along, schedule)]
-            panels.append(_growth_panel(f"{schedule}: regret against {along}", label, along, chosen))
+            chosen = [row for row in rows if (row["along"], row["schedule"]) == (along, schedule)]
+            panels.append(_growth_panel(f"{schedule}: regret against {along}", label, chosen))
     caption = [
-        f"Points: mean over {settings.trials} trials of {settings.growth_rounds} rounds, with 95 % intervals; "
-        f"otherwise D = {settings.delay} and N = {settings.instances}. Thin lines: the exact bounds.",
+        f"Points: mean over {settings['trials']} trials of {settings['growth_rounds']} rounds, with 95 % intervals; "
+        f"otherwise D = {settings['delay']} and N = {settings['instances']}. Thin lines: the exact bounds.",
         "Dotted grey: the lower bound for direct as the paper quotes it, its constant unknown.",
         "The paper's claim: on the adversarial schedule regret grows with D x N for direct and with D + N for "
         "factored; on the uniform one with D + N for both.",
     ]
     title = alt.TitleParams("How regret grows", subtitle=caption)
-    rows = [alt.hconcat(*panels[:2], spacing=40), alt.hconcat(*panels[2:], spacing=40)]
-    return styled(alt.vconcat(*rows, title=title, spacing=25))
+    pairs = [alt.hconcat(*panels[:2], spacing=40), alt.hconcat(*panels[2:], spacing=40)]
+    return styled(alt.vconcat(*pairs, title=title, spacing=25))
 
 
-def _growth_panel(title: str, label: str, along: str, points: "list[Point]") -> Any:
-    rows: list[dict[str, Any]] = []
+def _growth_panel(title: str, label: str, rows: list[Row]) -> Any:
     names = list(FORECASTERS[:2])
-    for point in points:
-        interval = mean_interval(point.regrets)
-        size = point.delay if along == "delay" else point.instances
-        shared = {"size": size, "forecaster": point.forecaster, "bound": point.bound}
-        rows.append(
-            shared | {"regret": interval.mean, "low": interval.low, "high": interval.high, "quoted": point.quoted}
-        )
     sizes = sorted({row["size"] for row in rows})
     x = alt.X("size:Q", title=label, scale=alt.Scale(type="log"), axis=alt.Axis(values=sizes, format="d"))
     y = alt.Y("regret:Q", title="regret (nats)", scale=alt.Scale(type="log", domain=[50, 200_000], nice=False))

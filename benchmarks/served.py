@@ -1,0 +1,152 @@
+"""`presage serve` in a process of its own, on a folder of a real disk, and what is sent to it."""
+
+import itertools
+import json
+import re
+import subprocess
+import sys
+import time
+import urllib.request
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any, NamedTuple
+
+from benchmarks.load import load, post
+from benchmarks.store import named
+from presage.task.task import load_task
+from presage.timeline.entries import Event, Feedback, Kind
+
+TASK = Path("examples/shop.toml")
+BULK = 1_000
+"""Lines of a bulk."""
+BULKS = 2
+"""Connections over which bulks are sent, so that one is read while another is kept."""
+
+_SHOP = load_task(TASK)
+PROXIES, OUTCOMES = _SHOP.proxy().values, _SHOP.outcome.values
+GENRES = ("crime", "love", "poems", "history", "science", "travel")
+_LISTENING = re.compile(r"Listening on http://127\.0\.0\.1:(\d+)")
+
+
+class Served(NamedTuple):
+    """A service that runs."""
+
+    port: int
+    process: int  # its id
+    folder: Path
+
+    @property
+    def learner(self) -> int:
+        """The id of the process that learns."""
+        children = Path(f"/proc/{self.process}/task/{self.process}/children").read_text().split()
+        return int(children[0])
+
+    def numbers(self) -> dict[str, float]:
+        """What /metrics shows."""
+        with urllib.request.urlopen(f"http://127.0.0.1:{self.port}/metrics") as answer:
+            lines = answer.read().decode().splitlines()
+        parts = (line.rpartition(" ") for line in lines if not line.startswith("#"))
+        return {name.removeprefix("presage_"): float(value) for name, _, value in parts}
+
+    def settle(self) -> None:
+        """Wait until all that was sent is learnt, and whoever watches has seen it."""
+        while self.numbers()["lessons_waiting"] > 0:
+            time.sleep(0.1)
+        time.sleep(1.5)
+
+    def open_more(self, numbers: Iterable[int]) -> float:
+        """Predictions a second kept of these, sent as bulks."""
+        bulks = [_bulk(map(predicted_line, part)) for part in _parts(numbers, BULK)]
+        return load(self.port, bulks, BULKS).rate * BULK
+
+
+@contextmanager
+def served() -> Iterator[Served]:
+    """A service on a new folder, until the end of the block."""
+    with TemporaryDirectory() as place:
+        folder = Path(place) / "data"
+        command = [sys.executable, "-c", "import sys; from presage.cli import main; sys.exit(main())", "serve"]
+        command += ["--task", str(TASK), "--data", str(folder), "--port", "0"]
+        process = subprocess.Popen(command, stderr=subprocess.PIPE, text=True)
+        try:
+            assert process.stderr
+            found = next((each for each in map(_LISTENING.search, process.stderr) if each), None)
+            assert found, "the service did not start"
+            yield Served(int(found[1]), process.pid, folder)
+        finally:
+            process.terminate()
+            process.communicate()
+
+
+def resident(process: int) -> int:
+    """Bytes of resident memory of a process."""
+    found = re.search(r"VmRSS:\s+(\d+) kB", Path(f"/proc/{process}/status").read_text())
+    assert found
+    return int(found[1]) * 1024
+
+
+def bulks(course: Iterator[Event]) -> Iterator[bytes]:
+    """A course of events as bulks."""
+    while part := list(itertools.islice(course, BULK)):
+        yield _bulk(map(_line, part))
+
+
+def feedback_bulk(events: Iterable[Event]) -> bytes:
+    """One bulk of some events."""
+    return _bulk(map(_line, events))
+
+
+def prediction(number: int) -> bytes:
+    """A request for one prediction."""
+    return _json("/v1/predictions", _candidate(number))
+
+
+def candidates(numbers: Iterable[int], *, rank: bool) -> bytes:
+    """A request for the predictions of many candidates."""
+    body: dict[str, Any] = {"candidates": [_candidate(number) for number in numbers]}
+    return _json("/v1/predictions", body | ({"rank": True, "outcome": OUTCOMES[1]} if rank else {}))
+
+
+def feedback(event: Event) -> bytes:
+    """A request with one proxy or outcome."""
+    assert isinstance(event.body, Feedback)
+    path, values = ("proxies", PROXIES) if event.kind is Kind.PROXY else ("outcomes", OUTCOMES)
+    return _json(f"/v1/{path}", {"id": event.id, "value": values[event.body.symbol]})
+
+
+def predicted_line(number: int) -> str:
+    """A prediction as a line of a bulk."""
+    return json.dumps({"kind": "prediction"} | _candidate(number))
+
+
+def _line(event: Event) -> str:
+    if not isinstance(event.body, Feedback):
+        return json.dumps({"kind": "prediction", "id": event.id, "features": _features(event.id)})
+    kind, values = ("proxy", PROXIES) if event.kind is Kind.PROXY else ("outcome", OUTCOMES)
+    return json.dumps({"kind": kind, "id": event.id, "value": values[event.body.symbol]})
+
+
+def _candidate(number: int) -> dict[str, Any]:
+    return {"id": named(number), "features": _features(named(number))}
+
+
+def _features(id: str) -> dict[str, str]:
+    """Features that follow from the id: one of 500 titles, and its genre."""
+    title = int(id[:8], 16) % 500
+    return {"title": f"title {title}", "genre": GENRES[title % len(GENRES)]}
+
+
+def _json(path: str, body: dict[str, Any]) -> bytes:
+    return post(path, "application/json", json.dumps(body).encode())
+
+
+def _bulk(lines: Iterable[str]) -> bytes:
+    return post("/v1/events", "application/x-ndjson", "\n".join(lines).encode())
+
+
+def _parts(numbers: Iterable[int], size: int) -> Iterator[list[int]]:
+    left = iter(numbers)
+    while part := list(itertools.islice(left, size)):
+        yield part
