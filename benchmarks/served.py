@@ -18,6 +18,8 @@ from benchmarks.store import named
 from presage.task.task import load_task
 from presage.timeline.entries import Event, Feedback, Kind
 
+ENTRY = "import sys; from presage.cli import main; sys.exit(main())"
+"""What the command `presage` runs."""
 TASK = Path("examples/shop.toml")
 BULK = 1_000
 """Lines of a bulk."""
@@ -67,8 +69,7 @@ def served() -> Iterator[Served]:
     """A service on a new folder, until the end of the block."""
     with TemporaryDirectory() as place:
         folder = Path(place) / "data"
-        command = [sys.executable, "-c", "import sys; from presage.cli import main; sys.exit(main())", "serve"]
-        command += ["--task", str(TASK), "--data", str(folder), "--port", "0"]
+        command = [sys.executable, "-c", ENTRY, "serve", "--task", str(TASK), "--data", str(folder), "--port", "0"]
         process = subprocess.Popen(command, stderr=subprocess.PIPE, text=True)
         try:
             assert process.stderr
@@ -87,15 +88,10 @@ def resident(process: int) -> int:
     return int(found[1]) * 1024
 
 
-def bulks(course: Iterator[Event]) -> Iterator[bytes]:
-    """A course of events as bulks."""
-    while part := list(itertools.islice(course, BULK)):
+def bulks(events: Iterator[Event], lines: int = BULK) -> Iterator[bytes]:
+    """Events as bulks of so many lines."""
+    while part := list(itertools.islice(events, lines)):
         yield _bulk(map(_line, part))
-
-
-def feedback_bulk(events: Iterable[Event]) -> bytes:
-    """One bulk of some events."""
-    return _bulk(map(_line, events))
 
 
 def prediction(number: int) -> bytes:

@@ -26,7 +26,6 @@ from benchmarks.served import (
     bulks,
     candidates,
     feedback,
-    feedback_bulk,
     prediction,
     resident,
     served,
@@ -139,7 +138,7 @@ def _learning(service: Served, connections: int, tell: Tell) -> Iterator[Figure]
     tell(f"{about}: asking before")
     numbers, fed = itertools.count(ELSEWHERE), _fed(service, 200_000)
     kept: dict[str, list[Measured]] = {"learning": [], "paused": []}
-    pace = Pace(iter(lambda: feedback_bulk(itertools.islice(fed, PACED)), b""), 1 / TIMES)
+    pace = Pace(iter(list(bulks(fed, PACED))), 1 / TIMES)
     learns = [0.0, 0.0]  # batches learnt, and seconds
 
     def block(name: str) -> Callable[[], float]:
@@ -212,12 +211,16 @@ def _filled(service: Served, numbers: range, tell: Tell) -> tuple[int, float]:
 
 
 def _fed(service: Served, count: int) -> Iterator[Event]:
-    """Feedback on predictions that are made now: a proxy, and the outcome of another one."""
+    """So much feedback on predictions that are made here: a proxy and an outcome of each."""
     service.open_more(range(count // 2))
     service.settle()
-    for number in range(count // 2):
-        yield Event(Kind.PROXY, store.named(number), Feedback(number % len(PROXIES)))
-        yield Event(Kind.OUTCOME, store.named(number), Feedback(number % len(OUTCOMES)))
+    return itertools.chain.from_iterable(map(_signals, range(count // 2)))
+
+
+def _signals(number: int) -> tuple[Event, Event]:
+    id = store.named(number)
+    proxy, outcome = Feedback(number % len(PROXIES)), Feedback(number % len(OUTCOMES))
+    return Event(Kind.PROXY, id, proxy), Event(Kind.OUTCOME, id, outcome)
 
 
 def _batches(service: Served) -> float:

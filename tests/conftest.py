@@ -1,8 +1,16 @@
 """Set-up shared by all tests."""
 
+import os
+
 import pytest
+from hypothesis import settings
 
 from presage.drivers.cache import use_compile_cache
+
+# Examples are the same in every run, so that a run tells of a change and not of luck; before a release they are not.
+settings.register_profile("steady", derandomize=True)
+if not os.environ.get("PRESAGE_FAULTS"):
+    settings.load_profile("steady")
 
 
 @pytest.fixture(autouse=True, scope="session")

@@ -2,7 +2,7 @@
 
 from collections import defaultdict
 from collections.abc import Callable
-from functools import cache, partial
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -62,12 +62,6 @@ MIXTURES: dict[str, Factory] = {
     "mixture-networks": network_mixture,
 }
 FORECASTERS = TABLES | NETWORKS | MIXTURES
-
-
-@cache
-def made(name: str, spaces: Spaces = PLAIN) -> Forecaster:
-    """A forecaster, the same one whenever it is asked for: what was compiled for it is not compiled again."""
-    return FORECASTERS[name](spaces)
 
 
 def instances(spaces: Spaces, rounds: int, draw: np.random.Generator) -> Any:

@@ -16,20 +16,27 @@ from presage.cli.talk import changed
 from presage.errors import OutputError, SettingError
 from presage.experiments.synthetic.settings import SMOKE
 from presage.store.files import write_together
+from tests.cli.typed import Presage
 
 SMALL = ["--set", "rounds=120", "--set", "delay=12", "--set", "mixes=5", "--set", "delays=6,12", "--set", "sizes=5,10"]
 SMALL += ["--set", "growth_rounds=120"]
 SHOP = ["--set", "days=40", "--set", "purchases=40", "--set", "outcome_days=15"]
 
 
-def presage(*arguments: str) -> subprocess.CompletedProcess[str]:
+@pytest.fixture
+def presage(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Presage:
+    return Presage(monkeypatch, capsys)
+
+
+def started(*arguments: str) -> subprocess.CompletedProcess[str]:
+    """How `presage` ends in a process of its own."""
     command = [sys.executable, "-c", "from presage.cli import main; main()", *arguments]
     return subprocess.run(command, capture_output=True, text=True, check=False, timeout=300)
 
 
 @pytest.mark.long
 def test_reproduce_prints_one_json_object_and_keeps_everything_together(tmp_path: Path) -> None:
-    done = presage("reproduce", "synthetic", "--trials", "8", "--seed", "3", "--json", "--out", str(tmp_path), *SMALL)
+    done = started("reproduce", "synthetic", "--trials", "8", "--seed", "3", "--json", "--out", str(tmp_path), *SMALL)
     assert done.returncode == 0, done.stderr
     report = json.loads(done.stdout)
     assert set(report) == {"experiment", "settings", "seconds", "results", "claims"}
@@ -59,11 +66,11 @@ def setting(*changes: str) -> list[str]:
     ],
 )
 def test_experiments_run_from_settings_alone(
-    experiment: str, changes: list[str], claims: list[str], tmp_path: Path
+    experiment: str, changes: list[str], claims: list[str], tmp_path: Path, presage: Presage
 ) -> None:
-    done = presage("reproduce", experiment, "--trials", "4", "--json", "--out", str(tmp_path), *setting(*changes))
-    assert done.returncode == 0, done.stderr
-    report = json.loads(done.stdout)
+    done = presage("reproduce", experiment, "--trials", "4", "--json", "--out", tmp_path, *setting(*changes))
+    assert done.code == 0, done.err
+    report = json.loads(done.out)
     assert set(report) == {"experiment", "settings", "seconds", "results", "claims"}
     assert [claim["id"] for claim in report["claims"]] == claims
     assert json.loads((tmp_path / "results.json").read_text())["results"] == report["results"]
@@ -71,25 +78,25 @@ def test_experiments_run_from_settings_alone(
 
 
 @pytest.mark.long
-def test_tune_keeps_a_record_and_names_the_best(tmp_path: Path) -> None:
+def test_tune_keeps_a_record_and_names_the_best(tmp_path: Path, presage: Presage) -> None:
     values = ["--learning-rates", "0.1,0.3", "--l2s", "0.001", "--proxy-rates", "1"]
     small = [change for change in MARKET if not change.startswith("world.")]
-    done = presage("tune", "marketplace", "--trials", "2", "--json", "--out", str(tmp_path), *values, *setting(*small))
-    assert done.returncode == 0, done.stderr
-    result = json.loads(done.stdout)
+    done = presage("tune", "marketplace", "--trials", "2", "--json", "--out", tmp_path, *values, *setting(*small))
+    assert done.code == 0, done.err
+    result = json.loads(done.out)
     assert json.loads((tmp_path / "tuning-marketplace.json").read_text()) == result
     assert [one["stage"] for one in result["tried"]] == [1, 1, 2]
     assert result["best"]["learning_rate"] in (0.1, 0.3)
-    assert "Best: learning_rate" in done.stderr
+    assert "Best: learning_rate" in done.err
 
 
 @pytest.mark.long
-def test_demo_ends_with_a_table_a_sentence_and_a_page(tmp_path: Path) -> None:
-    done = presage("demo", "--seed", "1", "--out", str(tmp_path), "--json", *SHOP)
-    assert done.returncode == 0, done.stderr
-    result = json.loads(done.stdout)
+def test_demo_ends_with_a_table_a_sentence_and_a_page(tmp_path: Path, presage: Presage) -> None:
+    done = presage("demo", "--seed", "1", "--out", tmp_path, "--json", *SHOP)
+    assert done.code == 0, done.err
+    result = json.loads(done.out)
     assert set(result["forecasters"]) == {"marginal", "direct", "factored", "residual", "mixture"}
-    assert result["verdict"] in " ".join(done.stderr.split())
+    assert result["verdict"] in " ".join(done.err.split())
     page = Path(result["page"]).read_text()
     assert "vegaEmbed(" in page
     assert 'src="http' not in page
@@ -119,11 +126,19 @@ def test_demo_ends_with_a_table_a_sentence_and_a_page(tmp_path: Path) -> None:
         (["unknown"], "No such command"),
     ],
 )
-def test_bad_input_is_one_line_and_exit_code_2(arguments: list[str], words: str) -> None:
+def test_bad_input_is_one_line_and_exit_code_2(arguments: list[str], words: str, presage: Presage) -> None:
     done = presage(*arguments)
+    assert done.code == 2
+    assert len(done.err.strip().splitlines()) == 1
+    assert words in done.err
+    assert done.out == ""
+
+
+def test_so_it_is_in_a_process_of_its_own() -> None:
+    done = started("reproduce", "github", "--set", "modes=A,A")
     assert done.returncode == 2
     assert len(done.stderr.strip().splitlines()) == 1
-    assert words in done.stderr
+    assert "modes are A and B" in done.stderr
     assert done.stdout == ""
 
 

@@ -11,7 +11,7 @@ from presage.drivers.lessons import Lessons
 from presage.forecasters.contract import State
 from presage.service.engines import digest
 from presage.spaces import EMPTY, Array, Instance
-from tests.problems import FORECASTERS, KINDS, MIXED, TABLES, episode, made
+from tests.problems import FORECASTERS, KINDS, MIXED, PLAIN, TABLES, episode
 
 
 class Played:
@@ -54,7 +54,7 @@ def leaves(state: State) -> list[Array]:
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("name", FORECASTERS)
 def test_batches_of_a_round_each_give_the_numbers_of_compiled(name: str, kind: str) -> None:
-    forecaster, dealt = made(name), episode(kind)
+    forecaster, dealt = FORECASTERS[name](PLAIN), episode(kind)
     learner, played = BatchLearner(forecaster, 5), Played(forecaster, dealt)
     played.rounds(learner, 0, dealt.rounds)
     compiled = run(forecaster, dealt, 5)
@@ -65,7 +65,7 @@ def test_batches_of_a_round_each_give_the_numbers_of_compiled(name: str, kind: s
 
 @pytest.mark.parametrize("name", ["residual-table", "residual-network", "mixture", "mixture-networks"])
 def test_a_learner_that_stops_and_goes_on_is_one_that_never_stopped(name: str) -> None:
-    forecaster, dealt = made(name, MIXED), episode("varying", MIXED, rounds=120)
+    forecaster, dealt = FORECASTERS[name](MIXED), episode("varying", MIXED, rounds=120)
     steady, played = BatchLearner(forecaster, 1), Played(forecaster, dealt)
     played.rounds(steady, 0, 120)
     stopped, resumed, again = BatchLearner(forecaster, 1), BatchLearner(forecaster, 1), Played(forecaster, dealt)
@@ -77,7 +77,7 @@ def test_a_learner_that_stops_and_goes_on_is_one_that_never_stopped(name: str) -
 
 
 def test_pieces_of_a_large_batch_count_as_the_whole() -> None:
-    forecaster, dealt = made("residual-table"), episode("at once", rounds=700)
+    forecaster, dealt = TABLES["residual-table"](PLAIN), episode("at once", rounds=700)
     learner, played = BatchLearner(forecaster), Played(forecaster, dealt)
     rows = np.arange(700)
     learner.learn(played.lessons(rows, 0, 10**9), played.lessons(rows[:0], 1, 0), 700)

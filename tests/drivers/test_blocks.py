@@ -8,7 +8,7 @@ from presage.drivers.blocks import block_episode, block_experts, can_block
 from presage.drivers.compiled import play_experts, run
 from presage.errors import SettingError, ShapeError
 from presage.forecasters.contract import Forecaster
-from tests.problems import MIXED, NETWORKS, PLAIN, QUICK, episode, made
+from tests.problems import FORECASTERS, MIXED, NETWORKS, PLAIN, QUICK, episode
 
 MAKERS = (direct_network, factored_network, residual_network)
 
@@ -38,14 +38,14 @@ def test_a_mixture_of_networks_by_blocks_is_the_mixture_by_rounds(kind: str, wei
 
 @pytest.mark.long
 def test_a_network_by_blocks_is_the_network_by_rounds() -> None:
-    forecaster, dealt = made("residual-network"), trials("varying")
+    forecaster, dealt = FORECASTERS["residual-network"](PLAIN), trials("varying")
     assert np.abs(block_experts(forecaster, dealt, 3).own - play_trials(forecaster, dealt, 3)).max() < 1e-5
 
 
 @pytest.mark.long
 def test_a_network_over_one_episode_by_blocks_says_what_it_says_by_rounds() -> None:
     for name in NETWORKS:
-        forecaster, dealt = made(name, MIXED), episode("bursts", MIXED, rounds=203)
+        forecaster, dealt = FORECASTERS[name](MIXED), episode("bursts", MIXED, rounds=203)
         assert np.abs(block_episode(forecaster, dealt, 3) - run(forecaster, dealt, 3).log_probabilities).max() < 1e-5
 
 

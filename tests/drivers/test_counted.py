@@ -10,7 +10,7 @@ from presage.drivers.counted import can_count, count_experts, count_tables
 from presage.drivers.losses import Losses
 from presage.errors import SettingError, ShapeError
 from presage.forecasters.contract import Forecaster
-from tests.problems import KINDS, MIXED, PLAIN, TABLES, episode, made
+from tests.problems import FORECASTERS, KINDS, MIXED, PLAIN, TABLES, episode
 
 COUNTED = [*TABLES, "mixture", "mixture-outcomes"]
 
@@ -41,7 +41,7 @@ def trials(kind: str, spaces: Spaces = PLAIN) -> Episode:
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("name", COUNTED)
 def test_counting_gives_the_numbers_of_the_compiled_driver(name: str, kind: str) -> None:
-    forecaster = made(name)
+    forecaster = FORECASTERS[name](PLAIN)
     assert gap(count_experts(forecaster, trials(kind)), play_experts(forecaster, trials(kind), 0)) < 1e-6
 
 
@@ -103,6 +103,6 @@ def test_what_cannot_be_counted_is_refused() -> None:
 
 @pytest.mark.parametrize("name", ["factored-table", "residual-table-shrunk"])
 def test_nowcasts_by_counting_are_those_of_the_compiled_driver(name: str) -> None:
-    forecaster, dealt = made(name), trials("at once")
+    forecaster, dealt = TABLES[name](PLAIN), trials("at once")
     compiled = run_trials(forecaster, dealt, 0, nowcasts=True).nowcasts
     assert np.abs(np.log(count_tables([forecaster], dealt, judge=0).told[:, 0]) - compiled).max() < 1e-6

@@ -4,14 +4,14 @@ import numpy as np
 import pytest
 
 from presage import Delays, Episode, play
-from tests.problems import FORECASTERS, episode, made
+from tests.problems import FORECASTERS, PLAIN, episode
 
 
 @pytest.mark.long
 @pytest.mark.parametrize("kind", ["fixed", "varying", "bursts"])
 @pytest.mark.parametrize("name", FORECASTERS)
 def test_no_score_depends_on_feedback_before_its_reveal(name: str, kind: str) -> None:
-    forecaster, dealt = made(name), episode(kind)
+    forecaster, dealt = FORECASTERS[name](PLAIN), episode(kind)
     honest = play(forecaster, dealt, 3)
     for row in (5, 60):
         for part, symbols, seen in (("z", 3, dealt.proxy_seen), ("y", 2, dealt.outcome_seen)):
@@ -26,7 +26,7 @@ def test_no_score_depends_on_feedback_before_its_reveal(name: str, kind: str) ->
 
 @pytest.mark.parametrize("name", ["direct-table", "factored-table", "residual-table", "mixture"])
 def test_feedback_is_seen_by_the_very_next_round(name: str) -> None:
-    forecaster, dealt = made(name), episode("at once")
+    forecaster, dealt = FORECASTERS[name](PLAIN), episode("at once")
     dealt = Episode.fixed(np.zeros_like(dealt.x), dealt.z, dealt.y, Delays(proxy=0, outcome=0))
     tampered = dealt.y.copy()
     tampered[10] = 1 - tampered[10]

@@ -10,7 +10,7 @@ from presage.drivers.tally import Counts, Tally
 from presage.errors import SettingError
 from presage.spaces import EMPTY, Array, Instance
 from tests.drivers.test_counted import backing_off
-from tests.problems import FORECASTERS, KINDS, MIXED, PLAIN, TABLES, episode, made
+from tests.problems import FORECASTERS, KINDS, MIXED, PLAIN, TABLES, episode
 
 
 class Tallied:
@@ -50,7 +50,7 @@ def gap(forecaster: Forecaster, dealt: Episode) -> float:
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("name", [*TABLES, "mixture", "mixture-outcomes"])
 def test_a_tally_gives_the_numbers_of_compiled(name: str, kind: str) -> None:
-    assert gap(made(name), episode(kind)) < 2e-6
+    assert gap(FORECASTERS[name](PLAIN), episode(kind)) < 2e-6
 
 
 @pytest.mark.long
@@ -62,7 +62,7 @@ def test_so_it_does_for_tables_that_back_off_through_features(make: object) -> N
 
 @pytest.mark.parametrize("name", ["direct-table", "factored-table", "residual-table", "mixture"])
 def test_a_tally_now_casts_as_its_forecaster_does(name: str) -> None:
-    forecaster, dealt = made(name), episode("varying", rounds=120)
+    forecaster, dealt = FORECASTERS[name](PLAIN), episode("varying", rounds=120)
     tallied, state = Tallied(forecaster, dealt), run(forecaster, dealt, 0).state
     for row in range(20):
         z = np.array([row % PLAIN.proxies])
@@ -73,7 +73,7 @@ def test_a_tally_now_casts_as_its_forecaster_does(name: str) -> None:
 
 
 def test_counts_do_not_depend_on_the_order_within_a_batch() -> None:
-    tallied = Tallied(made("residual-table"), episode("bursts", rounds=150))
+    tallied = Tallied(TABLES["residual-table"](PLAIN), episode("bursts", rounds=150))
     batch = [tallied.lessons(kind, 100) for kind in (0, 1)]
     found = []
     for order in (1, -1):

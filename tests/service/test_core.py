@@ -1,6 +1,7 @@
 """The service on a real log with a real learner: what it learnt is a fold over the log, however often it stopped."""
 
 import asyncio
+import json
 import shutil
 from collections.abc import Sequence
 from pathlib import Path
@@ -10,10 +11,19 @@ import pytest
 
 from presage.errors import OtherTaskError
 from presage.service import teacher
-from presage.service.core import LiveService, open_service
+from presage.service.core import LiveService, horizons_of, open_service
+from presage.service.engines import engine_for
+from presage.service.features import feature_encoder
+from presage.service.folders import open_folder
 from presage.service.limits import Limits
 from presage.service.messages import Answered, Asked, Done, Fed
+from presage.service.pupil import Pupil
 from presage.service.snapshots import KEPT
+from presage.service.tasks import task_forecaster
+from presage.spaces import Instance
+from presage.store.sqlite import SqliteLog
+from presage.store.taught import taught
+from presage.timeline.entries import Kind, decode_predicted
 from tests.service.shop import START, Happening, happenings, write_task
 
 EVENTS = Limits(clock="events")
@@ -106,3 +116,50 @@ def test_snapshots_are_kept_as_it_goes_and_the_last_one_is_taken_up(
     service = opened(tmp_path, "residual-table-shrunk")
     assert service.digest() == lived
     service.close()
+
+
+@pytest.mark.long
+def test_lessons_are_the_very_bytes_that_were_sent_and_predictions_can_be_recomputed(tmp_path: Path) -> None:
+    service = opened(tmp_path, "mixture")
+    happened = happenings(120)
+    in_step(service, happened)
+    service.close()
+    task, digest = open_folder(tmp_path / "books.toml", tmp_path / "data")
+    store, engine = SqliteLog(tmp_path / "data", digest), engine_for(task_forecaster(task))
+    encode, sent = feature_encoder(task), {e.event.id: e.event for e in happened if isinstance(e.event, Asked)}
+    entries = {entry.seq: entry for entry in store.read(0, 10_000)}
+    pupil, recomputed = Pupil(engine), 0
+    for lessons, boundary in [([], None), *taught(store, horizons_of(task))]:
+        for lesson in lessons:
+            asked = sent[entries[lesson.predicted].id]
+            assert decode_predicted(entries[lesson.predicted].body).features == asked.features
+            assert lesson.symbols == encode(asked.values).symbols.tobytes()
+        pupil.take(lessons)
+        if boundary:
+            pupil.learn(boundary.seq, boundary.predictions)
+        for entry in entries.values():
+            if entry.kind == Kind.PREDICTED and (body := decode_predicted(entry.body)).model == pupil.learnt:
+                x = encode(sent[entry.id].values)
+                one = Instance(x.symbols[None], x.dense[None])
+                said = engine.predict(pupil.learning.parameters(), one)
+                assert said.log_probabilities[0].tobytes() == body.said
+                recomputed += 1
+    store.close()
+    assert recomputed >= 120
+
+
+@pytest.mark.long
+def test_a_snapshot_of_another_fingerprint_is_not_taken_up_and_nothing_but_time_is_lost(tmp_path: Path) -> None:
+    service = opened(tmp_path, "residual-table-shrunk")
+    in_step(service, happenings(60))
+    lived = service.digest()
+    service.close()
+    (kept,) = (tmp_path / "data" / "snapshots").glob("*/manifest.json")
+    manifest = json.loads(kept.read_text())
+    manifest["fingerprint"]["numpy"] = "0.0"
+    kept.write_text(json.dumps(manifest))
+    tensors = kept.with_name("learnt.safetensors")
+    tensors.write_bytes(tensors.read_bytes()[:-8] + bytes(8))  # which would be learnt from if it were taken up
+    folded = opened(tmp_path, "residual-table-shrunk")
+    assert folded.digest() == lived
+    folded.close()
