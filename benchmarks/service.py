@@ -33,13 +33,15 @@ from benchmarks.served import (
 from presage.timeline.entries import Event, Feedback, Kind
 
 CONNECTIONS = 16
-POSTS = 2_000
+POSTS = 1_000
 """Posts of a block over one connection, or over all."""
 CANDIDATES = 100
 FEW, MANY, MOST = 100_000, 1_000_000, 10_000_000
 """Open predictions with which memory is compared."""
-PACED, TIMES = 100, 20
-"""While learning goes on so many lines of feedback come in a bulk, so often in a second."""
+PACE = 2_000
+"""Events of feedback that come in a second while learning goes on."""
+SMALL, LARGE = 20, 200
+"""Lines of the bulks in which they come."""
 ELSEWHERE = 10**9
 """Where the numbers of predictions begin that are asked for one by one, or as candidates."""
 
@@ -55,9 +57,9 @@ def figures(tell: Tell) -> Iterator[Figure]:
             yield from _predictions(service, numbers, connections, (other, port), tell)
         yield from _candidates(service, numbers, tell)
         yield _feedback(service, tell)
-    for connections in (1, CONNECTIONS):
+    for connections, lines in ((1, SMALL), (1, LARGE), (CONNECTIONS, SMALL)):
         with served() as service:
-            yield from _learning(service, connections, tell)
+            yield from _learning(service, connections, lines, tell)
     with served() as service:
         yield from _open(service, tell)
     with TemporaryDirectory() as place:
@@ -105,7 +107,7 @@ def _candidates(service: Served, numbers: Iterator[int], tell: Tell) -> Iterator
     def block(name: str) -> Callable[[], float]:
         def measure() -> float:
             asked = [
-                candidates(itertools.islice(numbers, CANDIDATES), rank=name == "ranked") for _ in range(POSTS // 20)
+                candidates(itertools.islice(numbers, CANDIDATES), rank=name == "ranked") for _ in range(POSTS // 10)
             ]
             kept[name].append(load(service.port, asked, 1))
             return kept[name][-1].rate * CANDIDATES
@@ -132,13 +134,13 @@ def _feedback(service: Served, tell: Tell) -> Figure:
     return Figure(f"service/feedback/{CONNECTIONS}", spread(rates), "posts/s", against)
 
 
-def _learning(service: Served, connections: int, tell: Tell) -> Iterator[Figure]:
+def _learning(service: Served, connections: int, lines: int, tell: Tell) -> Iterator[Figure]:
     """Predictions one by one while lessons come at a steady pace, and while none come."""
-    about = f"service/learning/{connections}"
+    about = f"service/learning/{connections}/by-{lines}"
     tell(f"{about}: asking before")
     numbers, fed = itertools.count(ELSEWHERE), _fed(service, 200_000)
     kept: dict[str, list[Measured]] = {"learning": [], "paused": []}
-    pace = Pace(iter(list(bulks(fed, PACED))), 1 / TIMES)
+    pace = Pace(iter(list(bulks(fed, lines))), lines / PACE)
     learns = [0.0, 0.0]  # batches learnt, and seconds
 
     def block(name: str) -> Callable[[], float]:

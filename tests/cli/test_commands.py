@@ -48,9 +48,10 @@ def test_reproduce_prints_one_json_object_and_keeps_everything_together(tmp_path
 
 
 GITHUB = ["weeks=2.5", "round_minutes=60", "switch_week=0.7", "proxy_days=1", "outcome_days=3", "buffer=60", "start=16"]
-GITHUB += ["batch=16", "oracle_steps=50", "commit_days=3", "world.repositories=40", "world.years=1"]
+GITHUB += ["batch=16", "oracle_steps=200", "commit_days=3", "history_days=1,7,30,90", "languages=4"]
+GITHUB += ["world.repositories=40", "world.years=1"]
 MARKET = ["days=4", "items=12", "items_a_day=4", "round_seconds=600", "proxy_days=1", "outcome_days=2", "buffer=60"]
-MARKET += ["start=16", "every=20", "steps=4", "batch=16", "oracle_steps=50", "world.violation=0.5"]
+MARKET += ["start=16", "every=20", "steps=4", "batch=16", "oracle_steps=100", "world.violation=0.5"]
 
 
 def setting(*changes: str) -> list[str]:
@@ -62,7 +63,7 @@ def setting(*changes: str) -> list[str]:
     ("experiment", "changes", "claims"),
     [
         ("github", [*GITHUB, "modes=B,A", "outcome_least=5"], ["G1", "G2", "G3", "G4", "G5", "X1"]),
-        ("marketplace", [*MARKET, "items_a_day=8"], ["M1", "M2", "M3", "M4", "X1", "X1"]),
+        ("marketplace", MARKET, ["M1", "M2", "M3", "M4", "X1", "X1"]),
     ],
 )
 def test_experiments_run_from_settings_alone(
@@ -134,7 +135,7 @@ def test_bad_input_is_one_line_and_exit_code_2(arguments: list[str], words: str,
     assert done.out == ""
 
 
-def test_so_it_is_in_a_process_of_its_own() -> None:
+def test_bad_input_ends_a_process_of_its_own_in_the_same_way() -> None:
     done = started("reproduce", "github", "--set", "modes=A,A")
     assert done.returncode == 2
     assert len(done.stderr.strip().splitlines()) == 1

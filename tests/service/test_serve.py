@@ -1,18 +1,26 @@
 """`presage serve` as people type it."""
 
+import itertools
+import json
 import re
 import signal
 import subprocess
 import sys
+import threading
 from pathlib import Path
 
 import pytest
 
 from presage import Client
 from presage.cli.serve import serve_command
+from presage.errors import UnansweredError
+from presage.service.folders import task_digest
 from presage.service.limits import limits
+from presage.store.sqlite import SqliteLog
 from tests.cli.typed import Presage
 from tests.service.fake import FEATURES, TASK
+
+KILLS = 4
 
 
 @pytest.fixture
@@ -58,21 +66,70 @@ def test_every_limit_is_an_option_with_its_words() -> None:
         assert help.startswith(limit.about)
 
 
+class Process:
+    """`presage serve` in a process of its own."""
+
+    def __init__(self, folder: Path) -> None:
+        command = [sys.executable, "-c", "from presage.cli import main; main()", "serve", "--port", "0"]
+        command += ["--task", "books.toml", "--data", "data"]
+        self.process = subprocess.Popen(command, cwd=folder, stderr=subprocess.PIPE, text=True)
+        assert self.process.stderr
+        told = re.search(r"http://\S+", self.process.stderr.readline())
+        assert told
+        self.url = told[0]
+
+    def end(self, sent: signal.Signals) -> int:
+        """Its exit code after a signal."""
+        self.process.send_signal(sent)
+        code = self.process.wait(60)
+        assert self.process.stderr
+        self.process.stderr.close()
+        return code
+
+
 @pytest.mark.long
 def test_a_service_keeps_what_it_was_told_when_it_is_started_again(tmp_path: Path) -> None:
     (tmp_path / "books.toml").write_text(TASK)
-    command = [sys.executable, "-c", "from presage.cli import main; main()", "serve", "--port", "0"]
-    command += ["--task", "books.toml", "--data", "data"]
     statuses = []
     for _ in range(2):
-        process = subprocess.Popen(command, cwd=tmp_path, stderr=subprocess.PIPE, text=True)
-        assert process.stderr
-        told = re.search(r"http://\S+", process.stderr.readline())
-        assert told
-        with Client(told[0]) as client:
+        process = Process(tmp_path)
+        with Client(process.url) as client:
             statuses.append(client.predict("emma", FEATURES).status)
             statuses.append(client.outcome("emma", "left").status)
-        process.send_signal(signal.SIGTERM)
-        assert process.wait(60) == 0
-        process.stderr.close()
+        assert process.end(signal.SIGTERM) == 0
     assert statuses == ["accepted", "accepted", "repeated", "repeated"]
+
+
+def post_without_end(client: Client, name: str, acknowledged: list[str]) -> None:
+    for number in itertools.count():
+        id = f"{name}-{number}"
+        client.predict(id, FEATURES)
+        client.outcome(id, "left")
+        acknowledged.append(id)
+
+
+@pytest.mark.long
+def test_a_service_killed_under_load_keeps_all_that_it_answered(tmp_path: Path, serve: Presage) -> None:
+    """The whole service: HTTP, the log, and a learner that loses its parent."""
+    acknowledged: list[str] = []
+    for turn in range(KILLS):
+        process = Process(tmp_path)
+        killer = threading.Timer(0.2 + 0.1 * turn, process.end, (signal.SIGKILL,))
+        with Client(process.url, tries=1) as client:
+            for old in acknowledged[-20:]:
+                assert client.predict(old, FEATURES).status == "repeated"
+                assert client.outcome(old, "left").status == "repeated"
+            killer.start()
+            with pytest.raises(UnansweredError):
+                post_without_end(client, f"{turn}", acknowledged)
+        killer.join()
+    serve.words = ("log",)
+    assert serve("verify", "--data", "data").code == 0
+    folded = serve("replay", "--data", "data", "--json")
+    assert folded.code == 0
+    assert len(acknowledged) > KILLS
+    assert json.loads(folded.out)["position"] > 0
+    store = SqliteLog(tmp_path / "data", task_digest(tmp_path / "data"))
+    found = store.find(acknowledged)
+    store.close()
+    assert all(found[id].predicted and found[id].outcome_entry for id in acknowledged)

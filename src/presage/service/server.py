@@ -138,5 +138,6 @@ def serve(app: Starlette, limits: Limits, sockets: list[socket.socket]) -> int:
     server = create_server(app, limits)
     gc.collect()
     gc.freeze()  # what was imported stays: to look through it again and again would make requests wait
+    gc.set_threshold(10_000, 20, 20)  # a bulk makes thousands of objects, none of them in circles
     server.run(sockets)
     return server.ended
