@@ -26,6 +26,9 @@ BULK = 1_000
 BULKS = 2
 """Connections over which bulks are sent, so that one is read while another is kept."""
 
+SETTLED = 1.0
+"""Seconds in which a service that has something to do does something."""
+
 _SHOP = load_task(TASK)
 PROXIES, OUTCOMES = _SHOP.proxy().values, _SHOP.outcome.values
 GENRES = ("crime", "love", "poems", "history", "science", "travel")
@@ -53,10 +56,11 @@ class Served(NamedTuple):
         return {name.removeprefix("presage_"): float(value) for name, _, value in parts}
 
     def settle(self) -> None:
-        """Wait until all that was sent is learnt, and whoever watches has seen it."""
-        while self.numbers()["lessons_waiting"] > 0:
-            time.sleep(0.1)
-        time.sleep(1.5)
+        """Wait until nothing more is learnt: what no prediction follows waits for one."""
+        before, now = -1.0, self.numbers()["model_position"]
+        while now != before:
+            time.sleep(SETTLED)
+            before, now = now, self.numbers()["model_position"]
 
     def open_more(self, numbers: Iterable[int]) -> float:
         """Predictions a second kept of these, sent as bulks."""

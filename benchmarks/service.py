@@ -157,10 +157,8 @@ def _learning(service: Served, connections: int, lines: int, tell: Tell) -> Iter
         return measure
 
     p99 = alternate({name: block(name) for name in kept}, tell, about)
-    against = (
-        f"the same without feedback, {short(spread(p99['paused']).median)} ms; {PACED * TIMES:,} events/s are learnt"
-    )
-    against += f", {short(learns[0] / learns[1])} batches/s"
+    against = f"the same without feedback, {short(spread(p99['paused']).median)} ms; "
+    against += f"{PACE:,} events/s learnt in {short(learns[0] / learns[1])} batches/s"
     found = ratios(p99["learning"], p99["paused"])
     yield Figure(f"{about}/p99", spread(p99["learning"]), "ms", against, found, Target(1.5, at_most=True))
     p50 = {name: [each.p50 for each in measured[1:]] for name, measured in kept.items()}

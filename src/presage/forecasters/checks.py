@@ -113,8 +113,8 @@ def _compiles(scene: Scene) -> bool:
 
 def _vectorises(scene: Scene) -> bool:
     forecaster, x, z = scene.forecaster, _as_jax(scene.x), _as_jax(scene.z)
-    predicted = jax.vmap(forecaster.predict, in_axes=(None, 0))(scene.learnt, x).log_probabilities
-    nowcast = jax.vmap(forecaster.nowcast, in_axes=(None, 0, 0))(scene.learnt, x, z)
+    predicted = jax.jit(jax.vmap(forecaster.predict, in_axes=(None, 0)))(scene.learnt, x).log_probabilities
+    nowcast = jax.jit(jax.vmap(forecaster.nowcast, in_axes=(None, 0, 0)))(scene.learnt, x, z)
     return _close(np.stack([predicted, nowcast], axis=1), scene.predictions(_as_numpy(scene.learnt)))
 
 

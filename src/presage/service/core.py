@@ -211,8 +211,8 @@ class LiveService:
         said = self._parts.engine.predict(model.parameters, x)
         spoken, memos = _rows(said.log_probabilities), _rows(said.memo)
         events = []
-        for one, *parts, words, memo in zip(asked, symbols, dense, spoken, memos, strict=True):
-            body = Predicted(one.features, *parts, model.position, words, memo)
+        for one, categories, numbers, words, memo in zip(asked, symbols, dense, spoken, memos, strict=True):
+            body = Predicted(one.features, categories, numbers, model.position, words, memo)
             events.append(Event(Kind.PREDICTED, one.id, body, one.at or 0))
         return events, np.exp(said.log_probabilities), model.position
 

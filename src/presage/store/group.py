@@ -81,8 +81,6 @@ class Group:
         self.seq += 1
         self.entries.append(Entry(self.seq, self.at, kind, id, body))
         proxy, outcome = known.proxy_seq == self.seq, known.outcome_seq == self.seq
-        if outcome:
-            known = Known(*known[:-1], self._counters.outcomes + self._outcomes)
         if proxy or outcome:
             self._proxies += proxy
             self._outcomes += outcome

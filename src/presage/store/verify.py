@@ -10,7 +10,7 @@ from presage.errors import LogDamagedError
 from presage.store.log import Head
 from presage.store.sqlite import SqliteLog
 from presage.timeline.bins import Bins, Counters, bins_of
-from presage.timeline.entries import NOTHING, Entry, Kind, Learn, decode_learn, decode_predicted
+from presage.timeline.entries import Entry, Kind, Learn, decode_learn, decode_predicted
 from presage.timeline.join import Bin, Horizons, Known
 from presage.timeline.refold import refold
 
@@ -47,9 +47,6 @@ def verify_log(log: SqliteLog, horizons: Horizons) -> Verified:
     ids = _check_known(log, horizons)
     _same("the number of ids", _number(log, "SELECT count(*) FROM ids"), ids)
     _same("the number of ids known", _number(log, "SELECT count(*) FROM known"), ids)
-    numbers = log.rows("SELECT outcome_number FROM known WHERE outcome_seq > 0 ORDER BY outcome_seq")
-    for expected, (number,) in enumerate(numbers):
-        _same("the number of an outcome", number, expected)
     counters = _counted(log)
     _same("the counters", log.counters, counters)
     return Verified(log.head, ids, counters)
@@ -64,8 +61,7 @@ def _check_known(log: SqliteLog, horizons: Horizons) -> int:
         count += len(some)
         kept = log.find(some)
         for id, seqs in some.items():
-            known = kept.get(id, Known())._replace(outcome_number=NOTHING)
-            _same(f"what is known of {id!r}", known, refold(log.entries(seqs), horizons))
+            _same(f"what is known of {id!r}", kept.get(id, Known()), refold(log.entries(seqs), horizons))
     return count
 
 

@@ -43,7 +43,6 @@ class Known(NamedTuple):
     outcome_bin: Bin = Bin.NONE
     outcome_entry: int = 0
     outcome_seq: int = 0
-    outcome_number: int = NOTHING  # how many outcomes were learnable before it
 
 
 _PROXY, _OUTCOME = Known._fields.index("proxy"), Known._fields.index("outcome")  # where the four fields of each begin
@@ -129,7 +128,7 @@ def fed(known: Known, kind: Kind, symbol: int, seq: int) -> Joined:
     if is_proxy:  # made anew as a whole: to replace some fields takes three times as long
         known = Known._make((first, *known[1:_PROXY], *came, *known[_OUTCOME:]))
     else:
-        known = Known._make((first, *known[1:_OUTCOME], *came, known.outcome_number))
+        known = Known._make((first, *known[1:_OUTCOME], *came))
     return Joined(Decision.ACCEPTED, known, bin)
 
 

@@ -10,7 +10,7 @@ _DECIDES = {Kind.ABSENT_PROXY: Kind.PROXY, Kind.ABSENT_OUTCOME: Kind.OUTCOME}
 
 
 def refold(entries: Iterable[Entry], horizons: Horizons) -> Known:
-    """What the entries of one id, in order, make known of it; but not how many outcomes came before its own.
+    """What the entries of one id, in order, make known of it.
 
     An entry that the rules of joining would not have let in, or an absence decided too soon, is an error.
     """
