@@ -13,6 +13,7 @@ import numpy as np
 import pytest
 
 from presage.drivers.counted import count_experts
+from presage.errors import SettingError
 from presage.logs.episodes import to_episode
 from presage.logs.rows import read_log
 from presage.service.core import LiveService, open_service
@@ -161,6 +162,17 @@ def test_a_service_that_imported_a_log_is_one_that_lived_through_it(
     again = presage(*command)
     assert refused(again)
     assert "is not empty" in again.err
+
+
+def test_a_task_that_cannot_be_served_is_refused_before_anything_is_made(tmp_path: Path, presage: Presage) -> None:
+    task_file = write_task(tmp_path)
+    task_file.write_text(task_file.read_text().replace(", hashed = 64", ""))
+    done = presage("import", tmp_path / "log.csv", "--task", task_file, "--data", tmp_path / "data")
+    assert refused(done)
+    assert "a service needs to know how many values a feature has" in done.err
+    with pytest.raises(SettingError):
+        open_service(task_file, tmp_path / "data", EVENTS, lambda: START)
+    assert list(tmp_path.iterdir()) == [task_file]
 
 
 def test_a_folder_without_a_log_is_told(tmp_path: Path, presage: Presage) -> None:

@@ -20,6 +20,7 @@ from presage.timeline.join import Horizons
 core: Any = Later("presage.service.core")
 export_: Any = Later("presage.service.export")
 fold: Any = Later("presage.service.fold")
+features: Any = Later("presage.service.features")
 history: Any = Later("presage.service.history")
 rows_: Any = Later("presage.logs.rows")
 verify_: Any = Later("presage.store.verify")
@@ -110,6 +111,7 @@ def import_(source: str, task_file: Path, folder: Path, bulk: int, as_json: bool
     """
     task = load_task(task_file)
     history.check_new(folder)
+    features.feature_encoder(task)  # a task that cannot be served is refused before the log is read
     with console.status("reading the log"):
         rows, left_out = rows_.read_log(task, source, raw=True)
     for line in left_out.lines():

@@ -28,7 +28,7 @@ from presage.store.group import Answer
 from presage.store.log import LogStore
 from presage.store.sqlite import SqliteLog
 from presage.store.writer import Writer
-from presage.task.task import Task
+from presage.task.task import Task, load_task
 from presage.timeline.entries import NOTHING, Event, Feedback, Kind, Predicted, decode_predicted
 from presage.timeline.join import Bin, Decision, Horizons, Known
 
@@ -57,6 +57,7 @@ class Parts:
 
 def open_service(task_file: Path, folder: Path, settings: Limits, clock: Callable[[], int]) -> "LiveService":
     """The service of a task on its data folder; what was there before is taken up again."""
+    feature_encoder(load_task(task_file))  # a task that cannot be served is refused before anything is made
     task, digest = open_folder(task_file, folder)
     engine, horizons = engine_for(task_forecaster(task)), horizons_of(task)
     store = SqliteLog(folder, digest)
