@@ -2,7 +2,9 @@
 
 import itertools
 import json
+import os
 import re
+import signal
 import subprocess
 import sys
 import time
@@ -47,6 +49,16 @@ class Served(NamedTuple):
         """The id of the process that learns."""
         children = Path(f"/proc/{self.process}/task/{self.process}/children").read_text().split()
         return int(children[0])
+
+    @contextmanager
+    def learner_stopped(self) -> Iterator[None]:
+        """The learner does nothing until the end of the block; lessons are handed on and wait."""
+        learner = self.learner
+        os.kill(learner, signal.SIGSTOP)
+        try:
+            yield
+        finally:
+            os.kill(learner, signal.SIGCONT)
 
     def numbers(self) -> dict[str, float]:
         """What /metrics shows."""

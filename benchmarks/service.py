@@ -9,6 +9,7 @@ import itertools
 import os
 import sys
 from collections.abc import Callable, Iterator
+from contextlib import nullcontext
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -42,6 +43,8 @@ PACE = 2_000
 """Events of feedback that come in a second while learning goes on."""
 SMALL, LARGE = 20, 200
 """Lines of the bulks in which they come."""
+PACED = 3_000
+"""Predictions of a block while it does."""
 ELSEWHERE = 10**9
 """Where the numbers of predictions begin that are asked for one by one, or as candidates."""
 
@@ -135,35 +138,38 @@ def _feedback(service: Served, tell: Tell) -> Figure:
 
 
 def _learning(service: Served, connections: int, lines: int, tell: Tell) -> Iterator[Figure]:
-    """Predictions one by one while lessons come at a steady pace, and while none come."""
+    """Predictions one by one while feedback comes at a steady pace: learnt, kept with the learner paused, or none."""
     about = f"service/learning/{connections}/by-{lines}"
     tell(f"{about}: asking before")
-    numbers, fed = itertools.count(ELSEWHERE), _fed(service, 200_000)
-    kept: dict[str, list[Measured]] = {"learning": [], "paused": []}
+    numbers, fed = itertools.count(ELSEWHERE), _fed(service, 240_000)
+    kept: dict[str, list[Measured]] = {"learning": [], "paused": [], "none": []}
     pace = Pace(iter(list(bulks(fed, lines))), lines / PACE)
     learns = [0.0, 0.0]  # batches learnt, and seconds
 
     def block(name: str) -> Callable[[], float]:
         def measure() -> float:
             service.settle()
-            asked, before = [prediction(next(numbers)) for _ in range(POSTS)], _batches(service)
-            found = load(service.port, asked, connections, pace if name == "learning" else None)
+            asked, before = [prediction(next(numbers)) for _ in range(PACED)], _batches(service)
+            with service.learner_stopped() if name == "paused" else nullcontext():
+                found = load(service.port, asked, connections, pace if name != "none" else None)
             if name == "learning":
                 learns[0] += _batches(service) - before
-                learns[1] += POSTS / found.rate
+                learns[1] += PACED / found.rate
             kept[name].append(found)
             return found.p99
 
         return measure
 
     p99 = alternate({name: block(name) for name in kept}, tell, about)
-    against = f"the same without feedback, {short(spread(p99['paused']).median)} ms; "
-    against += f"{PACE:,} events/s learnt in {short(learns[0] / learns[1])} batches/s"
-    found = ratios(p99["learning"], p99["paused"])
-    yield Figure(f"{about}/p99", spread(p99["learning"]), "ms", against, found, Target(1.5, at_most=True))
     p50 = {name: [each.p50 for each in measured[1:]] for name, measured in kept.items()}
-    against = f"the same without feedback, {short(spread(p50['paused']).median)} ms"
-    yield Figure(f"{about}/p50", spread(p50["learning"]), "ms", against, ratios(p50["learning"], p50["paused"]))
+    pace_words = f"{PACE:,} events/s learnt in {short(learns[0] / learns[1])} batches/s"
+    for other, words in (("paused", "the learner's process stopped"), ("none", "no feedback at all")):
+        target = Target(1.5, at_most=True) if other == "paused" else None
+        for name, found in (("p99", p99), ("p50", p50)):
+            against = f"{words}, {short(spread(found[other]).median)} ms; {pace_words}"
+            ratio = ratios(found["learning"], found[other])
+            goal = target if name == "p99" else None
+            yield Figure(f"{about}/{name}/{other}", spread(found["learning"]), "ms", against, ratio, goal)
 
 
 def _open(service: Served, tell: Tell) -> Iterator[Figure]:

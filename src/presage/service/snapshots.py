@@ -39,8 +39,8 @@ def keep_snapshot(pupil: Pupil, folder: Path, chain: str) -> None:
         "predictions": pupil.learning.predictions,
         "forecaster": describe(pupil.engine.forecaster),
         "fingerprint": fingerprint(),
-        "sha256": hashlib.sha256(tensors).hexdigest(),
     }
+    manifest["sha256"] = _checksum(manifest, tensors)
     place = folder / f"{pupil.learnt:016d}"
     write_together(place, {TENSORS: tensors, MANIFEST: json.dumps(manifest, indent=1).encode()})
     for old in sorted(folder.iterdir())[:-KEPT]:
@@ -73,8 +73,13 @@ def _read(place: Path) -> tuple[dict[str, Any], dict[str, Any] | None]:
     try:
         manifest = json.loads((place / MANIFEST).read_bytes())
         data = (place / TENSORS).read_bytes()
-        if hashlib.sha256(data).hexdigest() != manifest["sha256"]:
+        if manifest.pop("sha256") != _checksum(manifest, data):
             return {}, None
         return manifest, safetensors.numpy.load(data)
-    except (OSError, ValueError, KeyError, TypeError, safetensors.SafetensorError):
+    except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError, safetensors.SafetensorError):
         return {}, None
+
+
+def _checksum(manifest: dict[str, Any], tensors: bytes) -> str:
+    """A hash of all that a snapshot says."""
+    return hashlib.sha256(json.dumps(manifest, sort_keys=True).encode() + tensors).hexdigest()
