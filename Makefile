@@ -3,7 +3,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 
-.PHONY: help demo serve test test-all test-faults check bench docs constraints clean
+.PHONY: help demo serve test test-all test-faults check lint bench docs constraints clean
 
 help:  ## what there is to make
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
@@ -21,16 +21,19 @@ test-all: $(READY)  ## the tests, slow ones too
 	$(BIN)/python -m pytest -n 2 --cov --cov-report=term
 
 test-faults: $(READY)  ## the faults of a release: kills, power cuts, rot and floods, for up to an hour or two
-	PRESAGE_FAULTS=release $(BIN)/python -m pytest -n 2 tests/faults tests/store/test_flood.py tests/store/test_states.py
+	PRESAGE_FAULTS=release $(BIN)/python -m pytest -n 2 tests/faults tests/store/test_flood.py tests/store/test_states.py \
+	  tests/service/test_snapshots.py
 
-check: $(READY)  ## style, types, import contracts, spelling, dependencies, and the quick tests
+check: lint  ## the same as lint, and the quick tests
+	$(BIN)/python -m pytest -n 2 -m "not slow and not long"
+
+lint: $(READY)  ## style, types, import contracts, spelling, dependencies
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports --no-cache
 	$(BIN)/codespell
 	$(BIN)/deptry src
-	$(BIN)/python -m pytest -n 2 -m "not slow and not long"
 
 bench: $(READY)  ## the benchmarks: ratios, each measured side by side in one run
 	$(BIN)/python -m pip install --quiet -c constraints.txt "torch==2.13.0" "river==0.26.1"
