@@ -40,6 +40,15 @@ def points(folder: Path, most: int) -> list[Point]:
     return [every[int(place * step)] for place in range(min(most, len(every)))]
 
 
+def syncs_of_names(folder: Path) -> set[Point]:
+    """The syncs of the folder itself that SQLite makes: it overlooks their errors, and so we sync it before."""
+    trace = folder.with_suffix(".trace")
+    command = [*STRACE, "-y", "-o", str(trace), "-e", "trace=fdatasync", *module("tests.faults.script", folder)]
+    assert run(command).returncode == 0
+    paths = re.findall(r"^fdatasync\(\d+<(.*?)>\)", trace.read_text(), re.MULTILINE)
+    return {("fdatasync", number) for number, path in enumerate(paths, 1) if Path(path) == folder}
+
+
 def killed_before(point: Point, command: list[str]) -> str:
     """What a command printed before it was killed on the threshold of a system call."""
     call, count = point

@@ -8,7 +8,14 @@ from typing import Any
 
 import apsw
 
-from presage.errors import LogDamagedError, OtherTaskError, OutputError, StoreFullError, StoreInUseError
+from presage.errors import (
+    LogDamagedError,
+    OtherTaskError,
+    OutputError,
+    StoreFailedError,
+    StoreFullError,
+    StoreInUseError,
+)
 from presage.store import head, schema
 from presage.store.connection import connect, told_as_ours
 from presage.store.head import HeadMarker
@@ -131,7 +138,11 @@ class SqliteLog:
     def _open(self, task: bytes) -> None:
         with told_as_ours(self.path):
             self._db.set_wal_hook(self._count_pages)
-            if self._db.execute("SELECT count(*) FROM sqlite_schema").get == 0:
+            empty = self._db.execute("SELECT count(*) FROM sqlite_schema").get == 0
+            # By now the write-ahead log has its name. SQLite would sync that with the first commit, and not tell if it
+            # could not.
+            self._sync_names()
+            if empty:
                 self._create(task)
             about, counters = self._db.execute(schema.ABOUT).get, self._db.execute(schema.COUNTERS).get
             last = self._db.execute(schema.LAST).get
@@ -152,7 +163,14 @@ class SqliteLog:
         self._db.execute("INSERT INTO about VALUES (?, ?)", (schema.FORMAT, task))
         self._db.execute(schema.START, schema.row_of(Counters()))
         self._db.execute("COMMIT")
-        head.sync_folder(self.path.parent)
+        self._sync_names()
+
+    def _sync_names(self) -> None:
+        try:
+            head.sync_folder(self.path.parent)
+        except OSError as error:
+            wrong = f"the folder could not be synced ({error.strerror})"
+            raise StoreFailedError(wrong, str(self.path.parent), "look after the disk and start again") from error
 
     def _check(self) -> None:
         """Nothing, if the log is as long as its marker says, its end is whole, and its counters add up."""
