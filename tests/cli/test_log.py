@@ -17,6 +17,7 @@ from presage.errors import SettingError
 from presage.logs.episodes import to_episode
 from presage.logs.rows import read_log
 from presage.service.core import LiveService, open_service
+from presage.service.folders import open_folder
 from presage.service.history import refold, sent
 from presage.service.limits import Limits
 from presage.service.messages import Asked, Fed
@@ -202,3 +203,7 @@ def test_a_changed_task_is_folded_anew_and_the_old_log_is_kept(tmp_path: Path, p
     assert 0 < bins["quarantined"] <= begun
     assert said(presage("replay", "--data", tmp_path / "data", "--json"))["state"] != before
     assert [path.name for path in sorted(tmp_path.iterdir())] == ["books.toml", "data", "data.before-1"]
+    kept = (tmp_path / "data" / "log.sqlite").read_bytes()
+    (tmp_path / "data").rename(tmp_path / "data.refolded")  # as if it had been killed before the last step
+    open_folder(task_file, tmp_path / "data")
+    assert (tmp_path / "data" / "log.sqlite").read_bytes() == kept, "no empty log takes its place"

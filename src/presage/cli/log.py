@@ -1,7 +1,7 @@
 """`presage log`: the log in the data folder of a service, checked, folded, exported, or made from a history."""
 
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -65,7 +65,7 @@ def replay(folder: Path, as_json: bool) -> int:
 
     Exits with 1 if a snapshot of this machine's fingerprint holds something else.
     """
-    with _opened(folder) as kept, _entries("log: entries folded", kept.store) as progress:
+    with _opened(folder) as kept, progress_bar("log: entries folded", kept.store.head.seq) as progress:
         found = fold.fold_log(kept.task, kept.store, kept.horizons, folder / "snapshots", progress)
     if as_json:
         click.echo(json.dumps(found._asdict()))
@@ -88,7 +88,7 @@ def export(folder: Path, out: Path, as_json: bool) -> None:
     if out.suffix != ".parquet":
         raise OutputError("an exported log is a Parquet file", str(out), "call it NAME.parquet")
     check_folder(out.parent).mkdir(parents=True, exist_ok=True)
-    with _opened(folder) as kept, _entries("log: entries read", kept.store) as progress:
+    with _opened(folder) as kept, progress_bar("log: entries read", kept.store.head.seq) as progress:
         found = export_.export_log(kept.task, kept.store, kept.horizons, out, progress)
     if as_json:
         click.echo(json.dumps(found._asdict()))
@@ -138,9 +138,3 @@ def _opened(folder: Path) -> Iterator[Kept]:
         yield Kept(task, core.horizons_of(task), store)
     finally:
         store.close()
-
-
-@contextmanager
-def _entries(what: str, store: SqliteLog) -> Iterator[Callable[[int], None]]:
-    with progress_bar(what, store.head.seq) as progress:
-        yield progress

@@ -37,10 +37,11 @@ def forgo_linear_algebra() -> None:
 
     For commands, whose process is their own: loops of others that multiply matrices could no longer be compiled.
     """
+    modules: dict[str, Any] = sys.modules
     blas = "scipy.linalg.cython_blas"
-    if blas not in sys.modules:
-        sys.modules[blas] = None  # type: ignore[assignment]  # not to be found, for now
+    if blas not in modules:
+        modules[blas] = None  # for the time of one import it is not to be found
         try:
             importlib.import_module("numba.np.arraymath")
         finally:
-            del sys.modules[blas]
+            del modules[blas]

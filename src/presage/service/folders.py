@@ -12,6 +12,11 @@ from presage.task.task import Task, load_task
 TASK = "task.toml"
 
 
+def refolded(folder: Path) -> Path:
+    """Where a log that is folded anew waits, whole, to take the place of a data folder."""
+    return folder.with_name(f"{folder.name}.refolded")
+
+
 def same_task(task_file: Path, folder: Path) -> bool:
     """Whether a data folder is new or was made with this task."""
     return not (folder / TASK).exists() or _plain(load_task(folder / TASK)) == _plain(load_task(task_file))
@@ -20,6 +25,8 @@ def same_task(task_file: Path, folder: Path) -> bool:
 def open_folder(task_file: Path, folder: Path) -> tuple[Task, bytes]:
     """The task of a folder and its digest; the folder is made if there is none, and refused if it has another task."""
     load_task(task_file)  # refused before anything is made
+    if not folder.exists() and refolded(folder).exists():
+        refolded(folder).rename(folder)  # the old one was put aside when it was interrupted
     kept = folder / TASK
     if not kept.exists():
         write_together(folder, {TASK: task_file.read_bytes()})

@@ -14,7 +14,7 @@ from presage.errors import DataError, OutputError
 from presage.logs.resolved import NEVER_AT
 from presage.logs.rows import LogRows, Revealed
 from presage.service.core import LiveService, open_service
-from presage.service.folders import TASK, task_digest
+from presage.service.folders import TASK, refolded, task_digest
 from presage.service.limits import Limits
 from presage.service.messages import Asked, Fed
 from presage.service.problems import Refused
@@ -147,7 +147,8 @@ def refold(task_file: Path, folder: Path, progress: Callable[[int], None]) -> Pa
     task does not know is kept in quarantine.
     """
     old_task = load_task(folder / TASK)
-    made = folder.with_name(f"{folder.name}.refolded")
+    made = refolded(folder)
+    shutil.rmtree(made, ignore_errors=True)  # of a time that was interrupted
     store = SqliteLog(folder, task_digest(folder))
     try:
         with new_service(task_file, made, 0) as service:
