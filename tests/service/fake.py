@@ -76,10 +76,10 @@ class FakeService:
         self._check(fed)
         return [self._fed(each) for each in fed]
 
-    async def submit(self, events: list[Asked | Fed]) -> list[Answered | Done]:
+    async def submit(self, events: list[Asked | Fed]) -> list[Done]:
         await asyncio.sleep(self.seconds)
         self._check(events)
-        return [self._predicted(each) if isinstance(each, Asked) else self._fed(each) for each in events]
+        return [self._predicted(each).done if isinstance(each, Asked) else self._fed(each) for each in events]
 
     async def look_up(self, id: str) -> Looked | None:
         if id not in self.asked and not any((id, kind) in self.fed for kind in self.values):

@@ -34,12 +34,11 @@ def ranked(replies: Iterable[PredictionReply], outcome: str) -> list[PredictionR
     return sorted(replies, key=lambda each: -each.probabilities.get(outcome, -1.0))
 
 
-def bulk_reply(events: Iterable[Answered | Done], numbers: Iterable[int]) -> BulkReply:
+def bulk_reply(events: Iterable[Done], numbers: Iterable[int]) -> BulkReply:
     """How many events were accepted, repeated or in conflict, and which are the latter."""
     counts = {"accepted": 0, "repeated": 0, "conflict": 0}
     conflicting = []
-    for number, event in zip(numbers, events, strict=True):
-        done = event.done if isinstance(event, Answered) else event
+    for number, done in zip(numbers, events, strict=True):
         counts[done.status] += 1
         if done.status == "conflict":
             conflicting.append(ConflictLine(number, done.id, done.why))

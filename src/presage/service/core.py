@@ -1,7 +1,7 @@
 """The service behind HTTP: a log that one thread writes, a learner in a process of its own, and predictions between."""
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from threading import Event as Flag
@@ -38,6 +38,7 @@ TICK = 1.0
 LAG = 500_000
 """Lessons that may wait for the learner before no more are taken."""
 
+_UNKNOWN = Feedback(NOTHING)
 _STATUSES = {decision: decision.value for decision in Decision}
 _BINS = {bin: "" if bin is Bin.NONE else bin.name.lower() for bin in Bin}
 
@@ -92,7 +93,7 @@ class LiveService:
         self._parts, self._settings = parts, settings
         self._encode = feature_encoder(parts.task)
         self._values = {"proxy": parts.task.proxy().values, "outcome": parts.task.outcome.values}
-        self._symbols = {kind: {v: symbol for symbol, v in enumerate(values)} for kind, values in self._values.items()}
+        self._signals = {kind: _signals(kind, values) for kind, values in self._values.items()}
         self._latest = 0  # the largest time that a request carried
         self._stopping = Flag()
         parts.teacher.go_live(parts.writer.published)
@@ -112,19 +113,12 @@ class LiveService:
         answers = await self._submit([self._feedback(each) for each in fed])
         return [_done(each.id, answer) for each, answer in zip(fed, answers, strict=True)]
 
-    async def submit(self, events: list[Asked | Fed]) -> list[Answered | Done]:
-        """A mixed bulk, in order."""
-        asked = [event for event in events if isinstance(event, Asked)]
-        predictions, said, model = self._predictions(asked)
-        made, spoken = iter(predictions), iter(said)
+    async def submit(self, events: list[Asked | Fed]) -> list[Done]:
+        """What became of each of a mixed bulk, in order."""
+        predictions, _, _ = self._predictions([event for event in events if isinstance(event, Asked)])
+        made = iter(predictions)
         answers = await self._submit([next(made) if isinstance(e, Asked) else self._feedback(e) for e in events])
-        found: list[Answered | Done] = []
-        for event, answer in zip(events, answers, strict=True):
-            if isinstance(event, Asked):
-                found.append(await self._answered(event, answer, next(spoken), model))
-            else:
-                found.append(_done(event.id, answer))
-        return found
+        return [_done(event.id, answer) for event, answer in zip(events, answers, strict=True)]
 
     async def look_up(self, id: str) -> Looked | None:
         """What is known of an id, or None."""
@@ -206,8 +200,8 @@ class LiveService:
         if not asked:
             return [], np.zeros((0, 0)), 0
         each = [self._encode(one.values) for one in asked]
-        symbols, dense = [one.symbols.tobytes() for one in each], [one.dense.tobytes() for one in each]
-        x = Instance(_stacked(symbols, "<i4"), _stacked(dense, "<f4"))
+        x = Instance(np.array([one.symbols for one in each], "<i4"), np.array([one.dense for one in each], "<f4"))
+        symbols, dense = _rows(x.symbols), _rows(x.dense)
         model = self._parts.teacher.model
         said = self._parts.engine.predict(model.parameters, x)
         spoken, memos = _rows(said.log_probabilities), _rows(said.memo)
@@ -218,8 +212,8 @@ class LiveService:
         return events, np.exp(said.log_probabilities), model.position
 
     def _feedback(self, fed: Fed) -> Event:
-        kind = Kind.PROXY if fed.kind == "proxy" else Kind.OUTCOME
-        return Event(kind, fed.id, Feedback(self._symbols[fed.kind].get(fed.value, NOTHING)), fed.at or 0)
+        kind, bodies = self._signals[fed.kind]
+        return Event(kind, fed.id, bodies.get(fed.value, _UNKNOWN), fed.at or 0)
 
     async def _submit(self, events: list[Event]) -> list[Answer]:
         if self._parts.teacher.waiting > LAG:
@@ -271,9 +265,10 @@ class LiveService:
                 return  # the writer says why to all who ask
 
 
-def _stacked(rows: list[bytes], dtype: str) -> Array:
-    """Rows of one width as an array [N, ...]."""
-    return np.frombuffer(b"".join(rows), dtype).reshape(len(rows), -1)
+def _signals(kind: str, values: Sequence[str]) -> tuple[Kind, dict[str, Feedback]]:
+    """What is kept of each value of a signal."""
+    bodies = {value: Feedback(symbol) for symbol, value in enumerate(values)}
+    return Kind.PROXY if kind == "proxy" else Kind.OUTCOME, bodies
 
 
 def _rows(array: Array) -> list[bytes]:

@@ -3,17 +3,23 @@
 import math
 from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
-from typing import Any
-
-import numpy as np
+from typing import Any, NamedTuple
 
 from presage.errors import FeatureError, SettingError
-from presage.spaces import EMPTY, Instance
+from presage.spaces import EMPTY
 from presage.task.features import Boolean, Category, Count, Feature, Number, SetFeature, Timestamp
 from presage.task.hashing import hashed_symbol
 from presage.task.task import Task
 
-Encode = Callable[[Mapping[str, Any]], Instance]
+
+class Encoded(NamedTuple):
+    """An instance: its symbols and slots, and its numbers."""
+
+    symbols: list[int]
+    dense: list[float]
+
+
+Encode = Callable[[Mapping[str, Any]], Encoded]
 
 PART: dict[str, Callable[[datetime], int]] = {
     "hour": lambda at: at.hour,
@@ -38,7 +44,7 @@ def feature_encoder(task: Task) -> Encode:
             raise SettingError("a service needs to know how large a set can be", feature.name, "give it slots = 8, say")
     names = [feature.name for feature in task.instance]
 
-    def encode(values: Mapping[str, Any]) -> Instance:
+    def encode(values: Mapping[str, Any]) -> Encoded:
         for name in values:
             if name not in names:
                 raise FeatureError("no feature has this name", name, f"give {', '.join(names)}")
@@ -56,7 +62,7 @@ def feature_encoder(task: Task) -> Encode:
                 dense.append((_number(feature, value) - feature.centre) / feature.scale)
             else:
                 symbols += _symbols(feature, value)
-        return Instance(np.array(symbols + slots, np.int32), np.array(dense, np.float32))
+        return Encoded(symbols + slots, dense)
 
     return encode
 

@@ -66,8 +66,8 @@ class Service(Protocol):
         """What became of each, durable in the log."""
         ...
 
-    async def submit(self, events: list[Asked | Fed]) -> list[Answered | Done]:
-        """A mixed bulk, in order."""
+    async def submit(self, events: list[Asked | Fed]) -> list[Done]:
+        """What became of each of a mixed bulk, in order."""
         ...
 
     async def look_up(self, id: str) -> Looked | None:
