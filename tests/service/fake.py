@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from presage.errors import SymbolError
+from presage.errors import StoreFailedError, SymbolError
 from presage.service.features import feature_encoder
 from presage.service.messages import Answered, Asked, Done, Fed, Looked
 from presage.spaces import Array
@@ -59,7 +59,7 @@ class FakeService:
         self.fed: dict[tuple[str, str], tuple[int, Fed]] = {}
         self.log: list[Asked | Fed] = []
         self.error: Exception | None = None  # what the next call raises
-        self.why = ""  # not ready
+        self.why = self.failure = ""  # not ready, and never again
         self.seconds = 0.0  # that each call takes
 
     @property
@@ -96,8 +96,11 @@ class FakeService:
     def describe(self) -> dict[str, Any]:
         return {"task": self.task.name, "forecaster": "fake", "head": self.head, "model": 0}
 
+    def failed(self) -> str:
+        return self.failure
+
     def ready(self) -> str:
-        return self.why
+        return self.failure or self.why
 
     def numbers(self) -> dict[str, float]:
         return {"log_entries": self.head, 'events_total{bin="open"}': len(self.asked), 'events_total{bin="late"}': 0}
@@ -109,6 +112,7 @@ class FakeService:
         """Refuse all before anything is appended, as the real service does."""
         if self.error is not None:
             error, self.error = self.error, None
+            self.failure = str(error) if isinstance(error, StoreFailedError) else ""
             raise error
         for each in events:
             if isinstance(each, Asked):

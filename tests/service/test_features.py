@@ -4,12 +4,14 @@ import json
 from pathlib import Path
 from typing import Any
 
+import duckdb
 import numpy as np
 import pytest
 
 from presage.errors import FeatureError, SettingError
 from presage.logs.rows import read_log
-from presage.service.features import feature_encoder
+from presage.service.features import feature_encoder, moment
+from presage.task.features import Timestamp
 from presage.task.task import Task, load_task, read_task
 
 TASK = """
@@ -90,6 +92,8 @@ def test_features_are_encoded_as_a_log_of_them_is(tmp_path: Path) -> None:
         ({"new": 1}, "new must be true or false"),
         ({"since": "2025-01-01T00:00:00"}, "since has no time zone"),
         ({"since": "soon"}, "since is not a moment"),
+        ({"since": "0001-01-01T00:00:00+14:00"}, "since is not a moment"),
+        ({"since": "9999-12-31T23:59:59-01:00"}, "since is not a moment"),
         ({"colour": "red"}, "no feature has this name: found 'colour'"),
     ],
 )
@@ -103,3 +107,13 @@ def test_a_task_that_only_a_log_can_complete_is_refused() -> None:
         feature_encoder(read_task(TASK.replace(", hashed = 1000", "")))
     with pytest.raises(SettingError, match="give it slots"):
         feature_encoder(read_task(TASK.replace("hashed = 50, slots = 2", "hashed = 50")))
+
+
+@pytest.mark.parametrize(
+    "written",
+    ["20261116T093000Z", "2026-W47-1T09:30Z", "2026-11-16T09Z", "2026-11-16T09:30:00,5Z", "2026-11-16x09:30:00+02:00"],
+)
+def test_every_moment_that_is_taken_can_be_exported(written: str) -> None:
+    at = moment(Timestamp("since", "since", None, ("hour",)), written)
+    ((found,),) = duckdb.sql(f"SELECT epoch_us('{at.isoformat()}'::TIMESTAMPTZ)").fetchall()
+    assert found == round(at.timestamp() * 1e6)

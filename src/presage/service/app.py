@@ -13,7 +13,7 @@ from starlette.requests import ClientDisconnect, Request
 from starlette.responses import Response
 from starlette.routing import BaseRoute, Route
 
-from presage.errors import InputError, PresageError, StoreFailedError
+from presage.errors import InputError, PresageError
 from presage.service.access import Access
 from presage.service.answers import bulk_reply, feedback_reply, prediction_reply, ranked, state_reply
 from presage.service.bodies import Bodies
@@ -37,10 +37,10 @@ SLICE = 256
 
 
 def create_app(service: Service, task: Task, limits: Limits | None = None, access: Access | None = None) -> Starlette:
-    """The application that answers for a service; `app.state.failed` says why its store has failed, once it has."""
+    """The application that answers for a service; `app.state.failed()` says why its store has failed, once it has."""
     limits, traffic = limits or Limits(), Traffic()
     state = State()
-    state.failed, state.stopping = "", False
+    state.failed, state.stopping = service.failed, False
     routes = Routes(service, task, limits, traffic, state)
     app = Starlette(
         routes=routes.table(),
@@ -146,11 +146,11 @@ class Routes:
 
     async def health(self, _: Request) -> Response:
         """GET /healthz: whether the process lives and its store has not failed."""
-        return _health(self.state.failed)
+        return _health(self.service.failed())
 
     async def ready(self, _: Request) -> Response:
         """GET /readyz: whether predictions and feedback are taken."""
-        return _health(self.state.failed or self.service.ready())
+        return _health(self.service.ready())
 
     async def describe(self, _: Request) -> Response:
         """GET /openapi.json: what is answered where."""
@@ -159,8 +159,6 @@ class Routes:
     async def refuse(self, _: Request, error: Exception) -> Response:
         """The answer to a request that raised an error."""
         refusal = refused(error, "request", self.limits.retry_seconds)
-        if isinstance(error, StoreFailedError):
-            self.state.failed = str(error)
         if refusal.kind is BUG and isinstance(error, PresageError):
             raise RuntimeError("an error that should have been dealt with") from error
         return answer(refusal)

@@ -1,7 +1,9 @@
 """The service behind HTTP: a log that one thread writes, a learner in a process of its own, and predictions between."""
 
 import asyncio
+import shutil
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from threading import Event as Flag
@@ -10,10 +12,10 @@ from typing import Any
 
 import numpy as np
 
-from presage.errors import BusyError
+from presage.errors import BusyError, StateFileError, StoreFullError
 from presage.service.engines import Engine, Parameters, engine_for
 from presage.service.features import feature_encoder
-from presage.service.folders import TASK, open_folder
+from presage.service.folders import TASK, open_folder, refolded
 from presage.service.limits import Limits
 from presage.service.messages import Answered, Asked, Done, Fed, Looked
 from presage.service.snapshots import positions
@@ -36,7 +38,7 @@ TICK = 1.0
 """Seconds between two looks at what is overdue."""
 
 LAG = 500_000
-"""Lessons that may wait for the learner before no more are taken."""
+"""Lessons that may wait while the learner is at work before predictions are refused; twice as many, and feedback is."""
 
 _UNKNOWN = Feedback(NOTHING)
 _STATUSES = {decision: decision.value for decision in Decision}
@@ -64,6 +66,7 @@ def open_service(task_file: Path, folder: Path, settings: Limits, clock: Callabl
     store = SqliteLog(folder, digest)
     snapshots = folder / "snapshots"
     known = [seq for seq in positions(snapshots) if 0 < seq <= store.head.seq] if snapshots.exists() else []
+    shutil.rmtree(refolded(folder), ignore_errors=True)  # of a time that was interrupted: this log is in use
     try:
         chains = {str(seq): store.chain_at(seq).hex() for seq in known}
         teacher = Teacher(engine, folder / TASK, snapshots, chains)
@@ -145,10 +148,14 @@ class LiveService:
             "weights": parts.engine.weights(parts.teacher.model.parameters),
         }
 
+    def failed(self) -> str:
+        """Empty, or why nothing can be kept any more."""
+        return str(self._parts.writer.failed or "")
+
     def ready(self) -> str:
         """Empty if predictions and feedback can be taken, otherwise why not."""
-        if self._parts.writer.failed:
-            return str(self._parts.writer.failed)
+        if self.failed():
+            return self.failed()
         return f"the learner stopped: {self._parts.teacher.stopped}" if self._parts.teacher.stopped else ""
 
     def numbers(self) -> dict[str, float]:
@@ -192,8 +199,9 @@ class LiveService:
         if learn and not self._parts.writer.failed:
             chain = self._parts.writer.ask(lambda store: store.chain_at(learn)).result()
         self._parts.writer.close()
-        if chain and not self._parts.teacher.stopped:
-            self._parts.teacher.keep(chain)
+        if chain:
+            with suppress(StateFileError):  # of a learner that stopped: without a snapshot only time is lost
+                self._parts.teacher.keep(chain)
         self._parts.teacher.close()
 
     def _predictions(self, asked: list[Asked]) -> tuple[list[Event], Array, int]:
@@ -216,13 +224,23 @@ class LiveService:
         return Event(kind, fed.id, bodies.get(fed.value, _UNKNOWN), fed.at or 0)
 
     async def _submit(self, events: list[Event]) -> list[Answer]:
-        if self._parts.teacher.waiting > LAG:
-            raise BusyError("the learner is behind", self._parts.teacher.waiting, "send the same again soon")
+        self._check_lag(events)
         answers = await asyncio.wrap_future(self._parts.writer.submit(events))
         if self._settings.clock == "events":
-            self._latest = max(self._latest, *(event.at for event in events))
-            await asyncio.wrap_future(self._parts.writer.tick(self._latest))
+            pairs = zip(events, answers, strict=True)
+            times = [event.at for event, answer in pairs if answer.decision is Decision.ACCEPTED]
+            if times:  # what was not accepted changes nothing, not even the time
+                self._latest = max(self._latest, *times)
+                await asyncio.wrap_future(self._parts.writer.tick(self._latest))
         return answers
+
+    def _check_lag(self, events: list[Event]) -> None:
+        """Nothing, unless the learner is behind: lessons that wait for the next prediction do not count."""
+        teacher = self._parts.teacher
+        if teacher.waiting <= LAG or teacher.model.position == self._parts.writer.counters.learn:
+            return
+        if teacher.waiting > 2 * LAG or any(event.kind is Kind.PREDICTED for event in events):
+            raise BusyError("the learner is behind", teacher.waiting, "send the same again soon")
 
     async def _answered(self, asked: Asked, answer: Answer, said: Array, model: int) -> Answered:
         if answer.decision is not Decision.REPEATED:
@@ -261,6 +279,8 @@ class LiveService:
         while not self._stopping.wait(TICK):
             try:
                 self._parts.writer.tick(self._parts.clock()).result()
+            except StoreFullError:
+                continue  # it is decided when there is room
             except Exception:
                 return  # the writer says why to all who ask
 

@@ -14,6 +14,7 @@ import numpy as np
 from presage.errors import DataError, OutputError
 from presage.logs.quoting import words
 from presage.logs.tables import connected, quoted
+from presage.service.features import moment
 from presage.store.log import LogStore
 from presage.store.taught import PAGE
 from presage.task.features import Boolean, Category, Feature, SetFeature, Timestamp
@@ -94,6 +95,8 @@ def _loss(body: Predicted, y: int) -> float | None:
 def _given(feature: Feature, value: Any) -> Any:
     if isinstance(feature, SetFeature) and isinstance(value, str):
         return [word.strip() for word in value.split(feature.separator) if word.strip()]
+    if isinstance(feature, Timestamp) and value is not None:
+        return moment(feature, value).isoformat()  # DuckDB reads fewer ways to write one
     return value
 
 
@@ -118,7 +121,8 @@ def _to_parquet(task: Task, lines: Path, out: Path) -> None:
             connection.execute(f"COPY ({query}) TO {words(str(out))} (FORMAT parquet, COMPRESSION zstd)")
         except duckdb.Error as error:
             why = " ".join(str(error).splitlines()[0].split())
-            raise OutputError("the log could not be exported", why, "make room on the disk") from error
+            remedy = "make room on the disk" if isinstance(error, duckdb.IOException) else "report this"
+            raise OutputError("the log could not be exported", why, remedy) from error
     with out.open("rb") as file:
         os.fsync(file.fileno())
 

@@ -78,7 +78,7 @@ def _symbols(feature: Feature, value: Any) -> list[int]:
             raise FeatureError(f"{feature.name} must be true or false", value, "give a boolean")
         return [int(value)]
     assert isinstance(feature, Timestamp)
-    at = _moment(feature, value)
+    at = moment(feature, value)
     return [PART[part](at) for part in feature.parts]
 
 
@@ -110,12 +110,14 @@ def _number(feature: Feature, value: Any) -> float:
     return float(value)
 
 
-def _moment(feature: Feature, value: Any) -> datetime:
+def moment(feature: Timestamp, value: Any) -> datetime:
+    """The moment, in UTC, that a text means."""
     try:
-        at = datetime.fromisoformat(value)
-    except (TypeError, ValueError) as error:
+        given = datetime.fromisoformat(value)
+        at = given.astimezone(UTC)
+    except (TypeError, ValueError, OverflowError) as error:
         remedy = 'give text such as "2026-11-16T09:30:00Z"'
         raise FeatureError(f"{feature.name} is not a moment", value, remedy) from error
-    if at.tzinfo is None:
+    if given.tzinfo is None:
         raise FeatureError(f"{feature.name} has no time zone", value, "add one, such as Z")
-    return at.astimezone(UTC)
+    return at

@@ -6,7 +6,7 @@ import hashlib
 from pathlib import Path
 
 from presage.errors import OtherTaskError
-from presage.store.files import write_together
+from presage.store.files import check_folder, make_folder, rename, write_together
 from presage.task.task import Task, load_task
 
 TASK = "task.toml"
@@ -26,9 +26,10 @@ def open_folder(task_file: Path, folder: Path) -> tuple[Task, bytes]:
     """The task of a folder and its digest; the folder is made if there is none, and refused if it has another task."""
     load_task(task_file)  # refused before anything is made
     if not folder.exists() and refolded(folder).exists():
-        refolded(folder).rename(folder)  # the old one was put aside when it was interrupted
+        rename(refolded(folder), folder)  # the old one was put aside when it was interrupted
     kept = folder / TASK
     if not kept.exists():
+        make_folder(check_folder(folder))
         write_together(folder, {TASK: task_file.read_bytes()})
     ours = load_task(kept)
     if not same_task(task_file, folder):

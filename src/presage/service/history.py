@@ -20,6 +20,7 @@ from presage.service.messages import Asked, Fed
 from presage.service.problems import Refused
 from presage.service.requests import Reader
 from presage.spaces import Array
+from presage.store.files import make_folder, rename
 from presage.store.log import LogStore
 from presage.store.sqlite import SqliteLog
 from presage.store.taught import PAGE
@@ -124,7 +125,7 @@ def new_service(task_file: Path, folder: Path, start: int) -> Iterator[LiveServi
     if waiting.exists():
         shutil.rmtree(waiting)
     try:
-        waiting.mkdir(parents=True)
+        make_folder(waiting)
         service = open_service(task_file, waiting, Limits(clock="events"), lambda: start)
         try:
             yield service
@@ -132,7 +133,7 @@ def new_service(task_file: Path, folder: Path, start: int) -> Iterator[LiveServi
             service.close()
         if folder.exists():
             folder.rmdir()
-        waiting.rename(folder)
+        rename(waiting, folder)
     except OSError as error:
         remedy = f"choose another folder ({error.strerror})"
         raise OutputError("the data folder cannot be written", str(folder), remedy) from error
@@ -157,8 +158,8 @@ def refold(task_file: Path, folder: Path, progress: Callable[[int], None]) -> Pa
         store.close()
     others = (folder.with_name(f"{folder.name}.before-{number}") for number in itertools.count(1))
     aside = next(path for path in others if not path.exists())
-    folder.rename(aside)
-    made.rename(folder)
+    rename(folder, aside)
+    rename(made, folder)
     return aside
 
 

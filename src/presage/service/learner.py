@@ -1,5 +1,6 @@
 """The process that learns: lessons in, parameters out. Started by the service; never touches the log itself."""
 
+import signal
 import sys
 from pathlib import Path
 from typing import IO, Any
@@ -48,6 +49,8 @@ def run_learner(engine: Engine, memory: Path, snapshots: Path, inbox: IO[bytes],
 
 def main(arguments: list[str]) -> Any:
     """The process: its arguments are the task file, the shared memory and the folder of snapshots."""
+    for each in (signal.SIGINT, signal.SIGTERM):  # sent to all processes of a service: it ends when the service does
+        signal.signal(each, signal.SIG_IGN)
     task, memory, snapshots = (Path(argument) for argument in arguments)
     run_learner(engine_for(task_forecaster(load_task(task))), memory, snapshots, sys.stdin.buffer, sys.stdout.buffer)
 

@@ -78,6 +78,10 @@ class Service(Protocol):
         """The model: task, forecaster, log position, parameters' position and hash, versions."""
         ...
 
+    def failed(self) -> str:
+        """Empty, or why nothing can be kept any more."""
+        ...
+
     def ready(self) -> str:
         """Empty if predictions and feedback can be taken, otherwise why not."""
         ...

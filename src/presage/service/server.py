@@ -38,7 +38,7 @@ class Server(uvicorn.Server):
         """Whether to stop; called ten times a second."""
         if counter % EVERY == 0:
             self.check_deadlines(time.monotonic())
-        if getattr(self.app.state, "failed", ""):
+        if self.app.state.failed():
             self.ended, self.should_exit = FAILED, True
         return await super().on_tick(counter)
 

@@ -6,6 +6,7 @@ the last of two equal keys, and says what is not UTF-8 by another error; both ar
 
 import json
 import re
+from collections import Counter
 from typing import Any, TypeVar
 
 import msgspec
@@ -17,13 +18,18 @@ T = TypeVar("T")
 EXACT = 2**53 - 1
 """Beyond this a number may differ from the double it becomes by one or more."""
 
+WORDS = 200
+"""Characters of what msgspec says that are passed on."""
+
 Value = str | bool | int | float | list[str] | None
 """What a feature can be in JSON."""
 
 _NUMBERS = (int, float)
 _FEATURES = msgspec.json.Decoder(dict[str, Value])
 _STRINGS = re.compile(rb'"[^"\\]*(?:\\.[^"\\]*)*"')
-_PATH = re.compile(r"(.*?)(?: - at `(?:key in )?(\$.*)`)?", re.DOTALL)
+_AT = " - at `"
+_PATH = re.compile(r"(?:key in )?(\$(?:\.\w+|\[(?:\d+|\.\.\.)\])*)`")
+_STEP = re.compile(r"\.(\w+)|\[(\d+|\.\.\.)\]")
 _BYTE = re.compile(r"\(byte (\d+)\)")
 
 
@@ -79,8 +85,7 @@ def _repeated(body: bytes) -> str:
     found: list[str] = []
 
     def look(pairs: list[tuple[str, Any]]) -> None:
-        names = [name for name, _ in pairs]
-        found.extend(name for name in names if names.count(name) > 1)
+        found.extend(name for name, times in Counter(name for name, _ in pairs).items() if times > 1)
 
     json.loads(body, object_pairs_hook=look)
     return found[0] if found else ""
@@ -91,12 +96,15 @@ def _malformed(what: str, around: bytes, where: str, remedy: str = "send JSON in
 
 
 def _invalid(error: msgspec.ValidationError, body: bytes, where: str) -> Refused:
-    """The refusal of a value of the wrong type: msgspec tells what was expected, and mostly the path to it."""
-    parts = _PATH.fullmatch(str(error))
-    assert parts
-    path = parts[2] or "$"
-    remedy = "leave it out" if "unknown field" in parts[1] else "send what /openapi.json describes"
-    what = parts[1].replace("`", "")
+    """The refusal of a value of the wrong type: msgspec tells what was expected, and mostly the path to it.
+
+    It repeats keys as they were sent, however long: nothing here takes longer than reading them.
+    """
+    told, _, rest = str(error).rpartition(_AT)
+    found = _PATH.fullmatch(rest)
+    what, path = (told, found[1]) if found else (str(error), "$")
+    remedy = "leave it out" if "unknown field" in what[:WORDS] else "send what /openapi.json describes"
+    what = what.replace("`", "")[:WORDS]
     return Refused(INVALID, what[:1].lower() + what[1:], remedy, f"{where}{path[1:]}", _value_at(path, body))
 
 
@@ -104,7 +112,7 @@ def _value_at(path: str, body: bytes) -> Any:
     """The value at a path such as $.candidates[3].id; None where the path does not say which key is meant."""
     try:
         value: Any = msgspec.json.decode(body)
-        for name, place in re.findall(r"\.([^.\[]+)|\[([^]]*)\]", path):
+        for name, place in _STEP.findall(path):
             value = value[name] if name else value[int(place)]
     except (ValueError, LookupError, TypeError, RecursionError):
         return None

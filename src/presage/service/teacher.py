@@ -3,6 +3,7 @@
 import subprocess
 import sys
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 from queue import SimpleQueue
 from threading import Thread
@@ -41,12 +42,12 @@ class Teacher:
             stdout=subprocess.PIPE,
         )
         self.stopped = ""  # why, once it has
-        self.waiting = 0  # lessons handed on and not learnt yet
+        self._handed = self._learnt = 0  # lessons; each is counted by one thread only
         self.model = Model(self._published.copy(0), 0)
         self._outbox: SimpleQueue[list[Any] | None] = SimpleQueue()
         self._unkept = 0  # lessons since the last snapshot
         self._unread = 0  # snapshots that nobody waits for
-        self._answers: dict[str, SimpleQueue[list[Any]]] = {kind: SimpleQueue() for kind in ("kept", "digest")}
+        self._answers: dict[str, SimpleQueue[list[Any] | None]] = {kind: SimpleQueue() for kind in ("kept", "digest")}
         self._on_published: Callable[[int], None] = lambda _: None
         assert self._process.stdin
         assert self._process.stdout
@@ -61,10 +62,15 @@ class Teacher:
         self._sender = Thread(target=self._send, name="presage-teacher", daemon=True)
         self._receiver = Thread(target=self._receive, name="presage-model", daemon=True)
 
+    @property
+    def waiting(self) -> int:
+        """How many lessons were handed on and are not learnt yet."""
+        return self._handed - self._learnt
+
     def catch_up(self, store: LogStore, horizons: Horizons) -> None:
         """Teach all that the log holds beyond the learner's position."""
         for lessons, boundary in taught(store, horizons, self.position, self.predictions):
-            self.waiting += len(lessons)
+            self._handed += len(lessons)
             self._tell(["lessons", lessons])
             if boundary:
                 self._tell(["learn", boundary.seq, boundary.predictions])
@@ -80,7 +86,7 @@ class Teacher:
     def teach(self, lessons: list[Lesson], boundary: Boundary | None) -> None:
         """Hand on the lessons of a commit, and the position at which they are learnt; does not wait."""
         if lessons:
-            self.waiting += len(lessons)
+            self._handed += len(lessons)
             self._unkept += len(lessons)
             self._outbox.put(["lessons", lessons])
         if boundary:
@@ -92,7 +98,7 @@ class Teacher:
     def keep(self, chain: bytes) -> None:
         """Write a snapshot of what is learnt; `chain` is the hash of the log at its last boundary. Waits for it."""
         for _ in range(self._unread):
-            self._answers["kept"].get(timeout=600)
+            self._answered("kept")
         self._unread = 0
         self._ask("kept", ["snapshot", chain.hex()])
 
@@ -108,17 +114,23 @@ class Teacher:
         if self._sender.is_alive():
             self._outbox.put(None)
             self._sender.join()
-        self._process.stdin.close()
+        with suppress(BrokenPipeError):  # it ended before it was told everything
+            self._process.stdin.close()
         self._process.wait()
         if self._receiver.is_alive():
             self._receiver.join()
         self._process.stdout.close()
 
     def _ask(self, kind: str, message: list[Any]) -> list[Any]:
-        if self.stopped:
-            raise StateFileError("the learner has stopped", self.stopped, "start the service again")
         self._outbox.put(message)
-        return self._answers[kind].get(timeout=600)
+        return self._answered(kind)
+
+    def _answered(self, kind: str) -> list[Any]:
+        answer = self._answers[kind].get()
+        if answer is None:
+            self._answers[kind].put(None)
+            raise StateFileError("the learner has stopped", self.stopped, "start the service again")
+        return answer
 
     def _tell(self, message: list[Any]) -> None:
         assert self._process.stdin
@@ -130,7 +142,7 @@ class Teacher:
         if message is None:
             raise StateFileError("the learner stopped", self._process.wait(), "see what it wrote above")
         _, seq, copy, learnt = message
-        self.waiting -= learnt
+        self._learnt += learnt
         self.model = Model(self._published.copy(copy), seq)
 
     def _send(self) -> None:
@@ -146,9 +158,11 @@ class Teacher:
             kind, *parts = message
             if kind == "published":
                 seq, copy, learnt = parts
-                self.waiting -= learnt
+                self._learnt += learnt
                 self.model = Model(self._published.copy(copy), seq)
                 self._on_published(seq)
             else:
                 self._answers[kind].put(message)
         self.stopped = self.stopped or f"exit code {self._process.wait()}"
+        for waiting in self._answers.values():
+            waiting.put(None)

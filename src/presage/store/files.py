@@ -27,6 +27,29 @@ def check_folder(folder: Path) -> Path:
     return folder
 
 
+def make_folder(folder: Path) -> None:
+    """Make a folder, and those above it that are not there, with names that last."""
+    made = [path for path in (folder, *folder.parents) if not path.exists()]
+    folder.mkdir(parents=True, exist_ok=True)
+    for path in made:
+        sync_folder(path.parent)
+
+
+def rename(folder: Path, name: Path) -> None:
+    """Give a folder another name, one that lasts, beside the old."""
+    folder.rename(name)
+    sync_folder(name.parent)
+
+
+def sync_folder(folder: Path) -> None:
+    """Make the names of the files in a folder durable."""
+    directory = os.open(folder, os.O_RDONLY)
+    try:
+        os.fsync(directory)
+    finally:
+        os.close(directory)
+
+
 def write_together(folder: Path, files: dict[str, bytes]) -> list[Path]:
     """The paths of the files, all written and synced aside and only then moved in; if writing fails none is."""
     check_folder(folder).mkdir(parents=True, exist_ok=True)

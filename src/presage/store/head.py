@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from presage.errors import LogDamagedError, StoreFailedError
+from presage.store.files import sync_folder
 
 NAME = "head"
 
@@ -67,15 +68,6 @@ def start_marker(folder: Path, chain: bytes) -> None:
         os.fsync(file.fileno())
     unfinished.replace(folder / NAME)
     sync_folder(folder)
-
-
-def sync_folder(folder: Path) -> None:
-    """Make the names of the files in a folder durable."""
-    directory = os.open(folder, os.O_RDONLY)
-    try:
-        os.fsync(directory)
-    finally:
-        os.close(directory)
 
 
 def _slot(seq: int, chain: bytes) -> bytes:

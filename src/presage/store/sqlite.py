@@ -18,6 +18,7 @@ from presage.errors import (
 )
 from presage.store import head, schema
 from presage.store.connection import connect, told_as_ours
+from presage.store.files import make_folder, sync_folder
 from presage.store.head import HeadMarker
 from presage.store.log import Commit, Head
 from presage.timeline.bins import Counters
@@ -167,7 +168,7 @@ class SqliteLog:
 
     def _sync_names(self) -> None:
         try:
-            head.sync_folder(self.path.parent)
+            sync_folder(self.path.parent)
         except OSError as error:
             wrong = f"the folder could not be synced ({error.strerror})"
             raise StoreFailedError(wrong, str(self.path.parent), "look after the disk and start again") from error
@@ -263,8 +264,8 @@ def _marker(folder: Path, path: Path, start: bytes) -> HeadMarker:
             if path.exists():
                 remedy = "restore the folder from a backup"
                 raise LogDamagedError("the head marker is missing", str(folder / head.NAME), remedy)
-            folder.mkdir(parents=True, exist_ok=True)
-            head.sync_folder(folder.parent)
+            make_folder(folder)
+            sync_folder(folder.parent)
             head.start_marker(folder, start)
         marker = HeadMarker(folder)
     except OSError as error:

@@ -1,0 +1,49 @@
+"""What a refusal says, however large the request is made: it takes no longer than reading it."""
+
+import json
+
+import msgspec
+import pytest
+
+from presage.service.limits import Limits
+from presage.service.problems import Refused
+from presage.service.requests import Reader
+from presage.service.strict import WORDS
+from tests.service.fake import FEATURES, books
+
+LARGE = Limits().body_bytes
+
+
+def refused(body: bytes) -> Refused:
+    with pytest.raises(Refused) as caught:
+        Reader(books(), Limits()).predictions(body)
+    return caught.value
+
+
+def test_a_key_twice_is_found_among_as_many_as_fit_into_a_body() -> None:
+    many = b",".join(b'"%x":1' % number for number in range(LARGE // 11))
+    body = b'{"id":"a","features":{%s},"features":%s}' % (many, json.dumps(FEATURES).encode())
+    refusal = refused(body)
+    assert refusal.what == "the key 'features' twice in one object"
+
+
+@pytest.mark.parametrize("part", ["[", " - at `$", " - at `$[", " - at `$.a"])
+def test_a_key_that_looks_like_a_path_is_only_a_key(part: str) -> None:
+    refusal = refused(msgspec.json.encode({part * (LARGE // len(part) // 2): 1}))
+    assert refusal.what.startswith("object contains unknown field")
+    assert len(refusal.what) <= WORDS
+
+
+@pytest.mark.parametrize(
+    ("body", "where", "value"),
+    [
+        ({"candidates": [{"id": 3, "features": {}}]}, "$.candidates[0].id", 3),
+        ({"id": "a", "features": {"title": {"x": 1}}}, "$.features[...]", None),
+        ({"id": "a", "features": FEATURES, "colour": 1}, "$", None),
+    ],
+)
+def test_a_refusal_names_the_place_and_what_stands_there(body: object, where: str, value: object) -> None:
+    refusal = refused(msgspec.json.encode(body))
+    assert refusal.where == where
+    if value is not None:
+        assert refusal.value == value
