@@ -1,7 +1,8 @@
 """The ranges a setting may lie in: each check returns the value or refuses it."""
 
+import difflib
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 from presage.errors import SettingError
 
@@ -39,6 +40,17 @@ def one_of(name: str, value: str, choices: Sequence[str]) -> str:
     if value not in choices:
         raise SettingError(f"{name} is unknown", value, f"choose one of {', '.join(choices)}")
     return value
+
+
+def nearest(name: str, names: Iterable[str]) -> str:
+    """What to do about a name that is none of `names`: take the one it resembles, or any.
+
+    >>> nearest("mixtur", ["marginal", "mixture"]), nearest("oracle", ["marginal", "mixture"])
+    ('did you mean mixture?', 'choose one of marginal, mixture')
+    """
+    known = list(names)
+    near = difflib.get_close_matches(name, known, 1, 0.7)
+    return f"did you mean {near[0]}?" if near else f"choose one of {', '.join(known)}"
 
 
 def _is_whole(value: object) -> bool:

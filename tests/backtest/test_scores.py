@@ -10,7 +10,7 @@ from presage.backtest.replay import Said, replay
 from presage.backtest.score_rows import score_table, side_by_side
 from presage.backtest.scores import gain_over, score_log
 from presage.backtest.twins import delay_costs
-from presage.metrics.bootstrap import bootstrap_differences, bootstrap_means
+from presage.metrics.bootstrap import bootstrap_differences, bootstrap_mean
 from presage.metrics.loss import log_loss
 from presage.metrics.ranking import auc_of_each
 from presage.spaces import Array
@@ -64,17 +64,39 @@ def test_means_are_those_of_the_rows_that_are_known() -> None:
             assert losses.over_direct is None
 
 
-def test_intervals_are_those_of_the_bootstrap_over_all_series_together() -> None:
-    said, y, new = drawn()
+def noisy(rows: int = 4000) -> tuple[Said, Array, Array]:
+    """What `drawn` gives, where one forecaster is right and wrong in long turns: its runs of time must be long."""
+    said, y, new = drawn(rows)
+    turn = np.where(np.arange(rows) // 700 % 2, 0.9, 0.05)
+    restless = np.log(np.stack([turn, *[(1 - turn) / 2] * 2], axis=1)).astype(np.float32)
+    return {**said, "residual-table": restless}, y, new
+
+
+def test_the_interval_of_each_series_is_that_of_its_own_bootstrap() -> None:
+    said, y, new = noisy()
     scores = score_log(said, y, new, None, log_loss(said["marginal"], y))
-    losses = np.stack([log_loss(each, y) for each in said.values()])
-    gains = losses[1] - losses[2:]
-    only = np.where(new, 1.0, np.nan)
-    series = np.concatenate([losses, losses[0] - losses, losses * only, gains, gains * only])
-    together = bootstrap_means(series)
-    for place, name in enumerate(NAMES):
-        assert scores[name].losses.overall == pytest.approx(together[place], abs=1e-6)
-        assert scores[name].losses.gain == pytest.approx(together[4 + place], abs=1e-6)
+    marginal = log_loss(said["marginal"], y)
+    for name in NAMES:
+        own = log_loss(said[name], y)
+        assert scores[name].losses.overall == bootstrap_mean(own)
+        assert scores[name].losses.new_instances == pytest.approx(bootstrap_mean(np.where(new, own, np.nan)), abs=1e-6)
+        assert scores[name].losses.gain == pytest.approx(bootstrap_mean(marginal - own), abs=1e-6, nan_ok=True)
+
+
+def test_intervals_do_not_depend_on_who_else_is_played() -> None:
+    said, y, new = noisy()
+    against = log_loss(said["marginal"], y)
+    everyone = score_log(said, y, new, None, against)
+    for names in (("marginal",), ("marginal", "direct-table", "mixture")):
+        for name, score in score_log({n: said[n] for n in names}, y, new, None, against).items():
+            assert score.losses == everyone[name].losses
+
+
+def test_one_comparison_has_one_interval_everywhere() -> None:
+    said, y, new = noisy()
+    scores = score_log(said, y, new, None, log_loss(said["marginal"], y))
+    for name in ("residual-table", "mixture"):
+        assert scores[name].losses.over_direct == gain_over(said, y, new, name, "direct-table")
 
 
 def test_rows_without_an_outcome_change_no_score() -> None:

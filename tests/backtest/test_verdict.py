@@ -99,3 +99,16 @@ def test_numbers_that_leak_are_not_to_be_trusted() -> None:
 def test_what_waiting_costs_is_told_where_it_was_measured() -> None:
     found = {name: score.with_delay_cost(about(0.03)) for name, score in scores(mixture=0.5).items()}
     assert verdict(found, None, LATER, HONEST, "mixture")[-1].startswith("Waiting for feedback costs mixture 0.0300")
+
+
+@pytest.mark.parametrize(
+    ("cost", "words"),
+    [
+        (about(0.005), "without delays mixture loses 0.0050 (-0.0050 to 0.0150) less."),
+        (about(-0.0005), "without delays mixture loses 0.0005 (-0.0095 to 0.0105) more."),
+        (about(-0.03), "without delays mixture loses 0.0300 (0.0200 to 0.0400) more."),
+    ],
+)
+def test_a_cost_of_waiting_that_is_not_seen_is_not_told_as_one(cost: Interval, words: str) -> None:
+    found = {name: score.with_delay_cost(cost) for name, score in scores(mixture=0.5).items()}
+    assert verdict(found, None, LATER, HONEST, "mixture")[-1] == f"No cost of waiting for feedback is seen: {words}"

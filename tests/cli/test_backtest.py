@@ -102,9 +102,53 @@ def test_proxies_are_judged_with_a_verdict(shop: Path, tmp_path: Path) -> None:
     assert (tmp_path / "proxies.json").exists()
 
 
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        (("--forecasters", "oracle"), "no forecaster has this name: found 'oracle'; choose one of marginal, "),
+        (("--forecasters", "mixture,direct-tabel"), "found 'direct-tabel'; did you mean direct-table?"),
+        (("--forecasters", "direct-table-backing-off"), "the task says nothing to back off through: found 'direct-"),
+        (("--proxy", "proxi"), "the task has no such proxy: found 'proxi'; did you mean proxy?"),
+    ],
+)
+def test_wrong_names_are_refused_before_the_log_is_read(
+    shop: Path, tmp_path: Path, words: tuple[str], told: str
+) -> None:
+    task = tmp_path / "task.toml"
+    plain = [line for line in shop.with_suffix(".toml").read_text().splitlines() if not line.startswith("back_off")]
+    task.write_text("\n".join(plain))
+    code, said = run("backtest", tmp_path / "nowhere.csv", "--task", task, *words)
+    assert code == 2
+    assert told in said
+
+
+def test_names_may_stand_apart(shop: Path) -> None:
+    code, said = run(
+        "backtest", shop, "--task", shop.with_suffix(".toml"), "--forecasters", "marginal, mixture", "--json"
+    )
+    assert code == 0, said
+    assert list(json.loads(said.splitlines()[0])["forecasters"]) == ["marginal", "mixture"]
+
+
+def test_one_comparison_has_one_interval_in_the_json(shop: Path) -> None:
+    words = ("--task", shop.with_suffix(".toml"), "--forecasters", "direct-table,residual-table", "--json")
+    found = json.loads(run("backtest", shop, *words)[1].splitlines()[0])
+    gain = found["proxy_gain"]
+    assert gain.pop("forecaster") == "residual-table"
+    assert gain == found["forecasters"]["residual-table"]["over_direct"]
+
+
+@pytest.mark.parametrize("rows", [1, 2, 3])
+def test_a_log_with_too_few_scored_rows_is_refused_in_one_line(shop: Path, tmp_path: Path, rows: int) -> None:
+    log = tmp_path / "few.csv"
+    log.write_text("\n".join(shop.read_text().splitlines()[: rows + 1]))
+    code, said = run("backtest", log, "--task", shop.with_suffix(".toml"))
+    assert code == 2
+    assert f"too few rows of the log can be scored: found {rows}; give one with at least 4 outcomes" in said
+    assert "\n" not in said
+
+
 def test_bad_input_is_refused(shop: Path, tmp_path: Path) -> None:
     task = shop.with_suffix(".toml")
-    assert "no forecaster has this name" in run("backtest", shop, "--task", task, "--forecasters", "oracle")[1]
-    assert "without this proxy" in run("backtest", shop, "--task", task, "--proxy", "nothing")[1]
     assert run("backtest", tmp_path / "nothing.csv", "--task", task)[0] == 2
     assert run("backtest", shop, "--task", tmp_path / "nothing.toml")[0] == 2

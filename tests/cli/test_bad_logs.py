@@ -182,6 +182,8 @@ FLAWS: list[tuple[Row, str]] = [
     ({"outcome_at": "2019-01-01"}, "rows whose outcome was known before the prediction: 1, such as row 4"),
     ({"proxy_at": "2019-01-01"}, "rows whose proxy was known before the prediction: 1, such as row 5"),
     ({"id": "77"}, "rows that repeat the id of an earlier one: 1, such as row 78"),  # row 78 has it too, and is later
+]
+CENSORED: list[tuple[Row, str]] = [
     ({"outcome": "", "outcome_at": ""}, "outcome did not come within 7 days: 1"),
     ({"outcome_at": "2020-01-20"}, "outcome came later than 7 days: 1"),
     ({"outcome_at": ""}, "outcome has a value but no moment at which it became known: 1"),
@@ -192,15 +194,67 @@ FLAWS: list[tuple[Row, str]] = [
 @pytest.mark.parametrize("command", COMMANDS)
 def test_rows_that_cannot_be_used_are_left_out_counted_and_printed(typed: Typed, command: str) -> None:
     rows = good_rows()
-    for place, (flaw, _) in enumerate(FLAWS):
+    for place, (flaw, _) in enumerate(FLAWS + CENSORED):
         rows[place] |= flaw
     typed.write(rows)
     done = typed(command, "log.csv", *(["--forecasters", "marginal"] if command == "backtest" else []))
     assert done.code == 0, done.err
-    printed = [line.removeprefix("left out: ") for line in done.err.splitlines() if line.startswith("left out: ")]
-    assert sorted(printed) == sorted(words for _, words in FLAWS)
+    for prefix, flaws in (("left out: ", FLAWS), ("censored: ", CENSORED)):
+        printed = [line.removeprefix(prefix) for line in done.err.splitlines() if line.startswith(prefix)]
+        assert sorted(printed) == sorted(words for _, words in flaws)
     if command == "task check":
-        assert json.loads(done.out)["rows"] == 120 - 6  # rows of the last three flaws are kept, without an outcome
+        assert json.loads(done.out)["rows"] == 120 - 6  # rows that are censored are kept, without an outcome
+
+
+def test_what_comes_late_is_taken_as_absent_where_the_task_says_so(typed: Typed) -> None:
+    typed.write(one(outcome_at="2020-01-20")(good_rows()), ('horizon = "7 days"', 'horizon = "7 days"\nabsent = "no"'))
+    assert "taken as no: outcome came later than 7 days: 1" in typed("task check").err
+
+
+BROKEN: dict[str, tuple[Callable[[str], str], str]] = {
+    "a row too short": (
+        lambda text: text.replace(",item-2,7.5", ",item-2"),
+        "log.csv cannot be read as CSV: found 'line 9 has 7 columns, the first 8'; write or export it again",
+    ),
+    "a row too long": (
+        lambda text: text.replace(",item-2,7.5", ",item-2,7.5,8.5"),
+        "log.csv cannot be read as CSV: found 'line 9 has 9 columns, the first 8'; ",
+    ),
+    "a short row far down": (
+        lambda text: "\n".join([*text.splitlines(), *text.splitlines()[1:] * 300, "7,item", text.splitlines()[1]]),
+        "log.csv cannot be read as CSV: found 'line 36,122: Expected Number of Columns: 8 Found: 2'; ",
+    ),
+    "a file cut within a row": (
+        lambda text: text[:2000].rpartition(",")[0],
+        "columns, the first 8; it is the last: was the file cut?'; ",
+    ),
+    "a quote that is not closed": (
+        lambda text: text.replace(",item-2,7.5", ',"item-2,7.5'),
+        "log.csv cannot be read as CSV: found 'line 121: unexpected end of data'; ",
+    ),
+    "mixed line ends": (
+        lambda text: text.replace("\n", "\r\n", 5),
+        "log.csv cannot be read as CSV: found 'line 6 ends in LF, the first in CRLF'; ",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", BROKEN)
+def test_the_line_at_which_a_csv_is_broken_is_told(typed: Typed, name: str) -> None:
+    typed.write(good_rows())
+    spoil, words = BROKEN[name]
+    log = typed.folder / "log.csv"
+    log.write_bytes(spoil(log.read_text()).encode())
+    typed.refuses("task check", words)
+
+
+def test_of_several_files_the_broken_one_is_named(typed: Typed) -> None:
+    typed.write(good_rows())
+    text = (typed.folder / "log.csv").read_text()
+    (typed.folder / "parts").mkdir()
+    (typed.folder / "parts" / "a.csv").write_text(text)
+    (typed.folder / "parts" / "b.csv").write_text(text.replace(",item-2,7.5", ",item-2"))
+    typed.refuses("task check", "parts cannot be read as CSV: found 'b.csv: line 9 has 7 columns, ", "parts")
 
 
 @pytest.mark.parametrize("command", COMMANDS)

@@ -54,7 +54,7 @@ def test_check_reads_a_log_and_counts_what_is_left_out(presage: Presage, shop: P
     result = json.loads(done.out)
     assert result["rows"] == 2000
     assert result["known"]["outcome"] == 2000 - sum(c for r, c in result["left_out"].items() if r.startswith("outcome"))
-    assert "left out: outcome did not come within 20 days" in done.err
+    assert "censored: outcome did not come within 20 days" in done.err
     assert presage("task", "check", shop.with_suffix(".toml"), "--log", shop).out == ""
 
 

@@ -30,6 +30,14 @@ def test_intervals_cover_the_mean_where_neighbours_are_alike(rows: int, memory: 
         assert np.mean(naive) < 0.5
 
 
+def test_intervals_cover_where_correlations_are_small_and_last_long() -> None:
+    """A tenth of the variance is a slow wave: each correlation lies below the threshold, and together they matter."""
+    slow = alike(300, 1024, 0.95, seed=3) * np.sqrt(0.1 * (1 - 0.95**2))
+    series = slow + np.random.default_rng(4).normal(size=slow.shape) * np.sqrt(0.9)
+    hits = [low <= 0.0 <= high for _, low, high in (bootstrap_mean(each, resamples=200) for each in series)]
+    assert np.mean(hits) > 0.90 - 3 * np.sqrt(0.9 * 0.1 / 300)
+
+
 def test_the_fast_path_resamples_what_the_obvious_one_does(monkeypatch: pytest.MonkeyPatch) -> None:
     """Rows gathered run by run, and their mean taken, spread as much as the sums of runs do."""
     series = alike(1, 600, 0.6, seed=2)[0]
@@ -48,9 +56,22 @@ def test_the_fast_path_resamples_what_the_obvious_one_does(monkeypatch: pytest.M
 
 
 def test_longer_memory_asks_for_longer_runs() -> None:
-    lengths = [bootstrap._run_length(alike(1, 512, memory, seed=3)) for memory in (0.0, 0.5, 0.9)]
+    lengths = [bootstrap._best_length(alike(1, 512, memory, seed=3)[0]) for memory in (0.0, 0.5, 0.9)]
     assert lengths[0] <= 3
     assert lengths == sorted(set(lengths))
+
+
+def test_runs_are_never_so_long_that_hardly_any_are_left() -> None:
+    """Politis and White's bound, three times the root of the number of pieces, or a third of them if that is less."""
+    walk = np.random.default_rng(8).normal(size=512).cumsum()
+    assert bootstrap._run_length(walk) <= 68
+    for pieces in range(2, 60):
+        assert 3 * (bootstrap._run_length(walk[:pieces]) - 1) < pieces
+
+
+def test_an_interval_depends_on_its_own_series_alone() -> None:
+    calm, restless = alike(1, 3000, 0.2, seed=9)[0], alike(1, 3000, 0.999, seed=10)[0]
+    assert bootstrap_means(np.stack([calm, restless])) == [bootstrap_mean(calm), bootstrap_mean(restless)]
 
 
 def test_differences_are_paired() -> None:

@@ -115,5 +115,5 @@ def test_a_task_that_only_a_log_can_complete_is_refused() -> None:
 )
 def test_every_moment_that_is_taken_can_be_exported(written: str) -> None:
     at = moment(Timestamp("since", "since", None, ("hour",)), written)
-    ((found,),) = duckdb.sql(f"SELECT epoch_us('{at.isoformat()}'::TIMESTAMPTZ)").fetchall()
+    ((found,),) = duckdb.execute("SELECT epoch_us(?::TIMESTAMPTZ)", [at.isoformat()]).fetchall()
     assert found == round(at.timestamp() * 1e6)

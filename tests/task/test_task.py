@@ -37,7 +37,6 @@ id = "number"
 until = 2024-01-31T12:00:00Z
 [forecaster]
 back_off = [["commits"], ["commits", "at.hour"]]
-settings = { rate = 0.1 }
 """
 EVENTS = """
 version = 1
@@ -83,7 +82,6 @@ def test_a_task_is_what_its_file_says() -> None:
     assert task.outcome.absent_symbol is None
     assert task.log == PredictionColumns("shown_at", "number", None, 1_706_702_400_000_000)
     assert task.forecaster.kind == "mixture"
-    assert task.forecaster.settings == (("rate", 0.1),)
     assert task.forecaster.back_off == (("commits",), ("commits", "at.hour"))
 
 
@@ -166,7 +164,17 @@ def test_a_task_without_categories_has_no_identity() -> None:
         ('[["commits"],', '[["commit"],', r"forecaster.back_off\[0\] names no feature with symbols: found 'commit'"),
         ('[["commits"],', '["commits",', "forecaster.back_off must be a list of lists"),
         ('[["commits"],', '[["at.month"],', r"forecaster.back_off\[1\] must hold the features of the group before it"),
-        ("{ rate = 0.1 }", "{ rate = [1] }", "forecaster.settings.rate must be one value"),
+        (
+            "[forecaster]",
+            "[forecaster]\nsettings = { rate = 0.1 }",
+            "forecaster.settings.rate would change nothing: found 0.1; leave it out",
+        ),
+        ("[forecaster]", "[forecaster]\nsettings = 3", "forecaster.settings must be a table: found 3"),
+        (
+            "[forecaster]",
+            "[forecaster]\nkind = 'mixtur'",
+            "forecaster.kind is unknown: found 'mixtur'; did you mean mixture",
+        ),
         ("[instance]", "[instance]\n'a.b' = { kind = 'number' }", "instance.a.b has a dot in its name"),
         ("[outcome]", "[proxy.fast]\nvalues = [1, 2]\n[outcome]", "proxy.values stands beside named candidates"),
         ("= 100", "= = 100", "the task file is not TOML: found .*line"),

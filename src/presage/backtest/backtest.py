@@ -20,6 +20,7 @@ from presage.errors import DataError
 from presage.forecasters.named import chosen_forecasters, named_forecasters
 from presage.logs.episodes import to_episode
 from presage.logs.rows import LogRows
+from presage.metrics.bootstrap import LEAST
 from presage.metrics.loss import log_loss
 from presage.spaces import Array, Spaces
 from presage.task.task import Task
@@ -112,8 +113,10 @@ def run_backtest(
     """
     episode = to_episode(rows, proxy)
     scored = rows.outcome.symbols >= 0
-    if not scored.any():
-        raise DataError("no outcome is known", len(rows.shown_at), "give a longer log, or a shorter horizon")
+    known = int(scored.sum())
+    if known < LEAST:
+        remedy = f"give one with at least {LEAST} outcomes that are known, or a shorter horizon"
+        raise DataError("too few rows of the log can be scored", known, remedy)
     spaces = spaces_of(task, rows, proxy)
     forecasters = chosen_forecasters(played_names(names), spaces, groups_of(task))
     said = replay(forecasters, episode, seed, tell)

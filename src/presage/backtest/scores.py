@@ -1,6 +1,5 @@
 """How well each forecaster did on a log: loss, calibration and ranking, with intervals."""
 
-from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -9,7 +8,7 @@ from presage.backtest.aucs import aucs
 from presage.backtest.families import direct_counterpart
 from presage.backtest.replay import Said
 from presage.drivers.cores import over_cores
-from presage.metrics.bootstrap import Pieces, bootstrap_pieces, in_pieces
+from presage.metrics.bootstrap import bootstrap_mean
 from presage.metrics.calibration import calibration_error, predicted_to_observed
 from presage.metrics.intervals import Interval
 from presage.metrics.loss import log_loss
@@ -84,8 +83,12 @@ def score_log(said: Said, y: Array, new: Array, group: Array | None, against: Ar
 
 def gain_over(said: Said, y: Array, new: Array, ours: str, direct: str) -> OverDirect:
     """How much less one forecaster loses than another."""
-    gain = log_loss(said[direct], y) - log_loss(said[ours], y)
-    return OverDirect(direct, *bootstrap_pieces(_joined([in_pieces(part[None]) for part in (gain, _only(gain, new))])))
+    return _over(direct, log_loss(said[direct], y) - log_loss(said[ours], y), new)
+
+
+def _over(direct: str, gain: Array, new: Array) -> OverDirect:
+    """The gain [N] over a direct forecaster: an interval is that of the gain alone, whoever else is played."""
+    return OverDirect(direct, bootstrap_mean(gain), bootstrap_mean(_only(gain, new)))
 
 
 def _only(losses: Array, rows: Array) -> Array:
@@ -93,32 +96,16 @@ def _only(losses: Array, rows: Array) -> Array:
 
 
 def _losses(said: Said, y: Array, new: Array, against: Array) -> dict[str, Losses]:
-    """The mean losses of each forecaster, all with the same resampled runs of time."""
+    """The mean losses of each forecaster."""
 
-    def series(name: str) -> Iterator[Array]:
+    def losses(name: str) -> Losses:  # one series after the other: together those of a long log take much memory
         own, direct = log_loss(said[name], y), direct_counterpart(name, said)
-        yield from (own, against - own)
-        yield _only(own, new)
-        if direct is not None:
-            yield (over := log_loss(said[direct], y) - own)
-            yield _only(over, new)
+        found = Losses(bootstrap_mean(own), bootstrap_mean(_only(own, new)), bootstrap_mean(against - own))
+        if direct is None:
+            return found
+        return found._replace(over_direct=_over(direct, log_loss(said[direct], y) - own, new))
 
-    def pieces(name: str) -> Pieces:  # one series after the other: together those of a long log take much memory
-        return _joined([in_pieces(each[None]) for each in series(name)])
-
-    intervals = iter(bootstrap_pieces(_joined(over_cores(pieces, said))))
-    found = {}
-    for name in said:
-        overall, gain, on_new = (next(intervals) for _ in range(3))
-        direct = direct_counterpart(name, said)
-        over = None if direct is None else OverDirect(direct, next(intervals), next(intervals))
-        found[name] = Losses(overall, on_new, gain, over)
-    return found
-
-
-def _joined(pieces: Sequence[Pieces]) -> Pieces:
-    sums, rows = (np.concatenate(parts) for parts in zip(*pieces, strict=True))
-    return Pieces(sums, rows)
+    return dict(zip(said, over_cores(losses, said), strict=True))
 
 
 def _score(losses: Losses, said: Array, y: Array, group: Array | None) -> Score:

@@ -110,7 +110,16 @@ def _waiting(scores: Scores, default: str) -> list[str]:
     costs = {name: score.losses.delay_cost for name, score in scores.items() if score.losses.delay_cost}
     name = default if default in costs else next(iter(costs), None)
     cost = costs[name] if name else None
-    return [] if cost is None else [f"Waiting for feedback costs {name} {within(cost)} nats a prediction."]
+    if cost is None:
+        return []
+    if cost.low > 0:
+        return [f"Waiting for feedback costs {name} {within(cost)} nats a prediction."]
+    return [f"No cost of waiting for feedback is seen: without delays {name} loses {_less(cost)}."]
+
+
+def _less(cost: Interval) -> str:
+    """How much less is lost, or more, in words."""
+    return f"{within(cost)} less" if cost.mean >= 0 else f"{within(_turned(cost))} more"
 
 
 def _turned(interval: Interval) -> Interval:

@@ -8,14 +8,15 @@ from typing import Any, NamedTuple
 
 import click
 
-from presage.backtest.backtest import Backtest, Seconds, played_names, run_backtest, table_names
+from presage.backtest.backtest import Backtest, Seconds, groups_of, played_names, run_backtest, table_names
 from presage.backtest.report import report_files
 from presage.backtest.run import ProxyCard, Run
 from presage.backtest.score_rows import score_table, side_by_side
 from presage.backtest.sections import leak_words
-from presage.cli.talk import console, json_option, progress_bar, seed_option, show_table
+from presage.cli.talk import console, json_option, progress_bar, seed_option, show_table, tell_exclusions
 from presage.drivers.compiling import compiling_seconds
 from presage.errors import PresageError
+from presage.forecasters.named import check_names
 from presage.logs.rows import LogRows, read_log
 from presage.proxies.card import Card
 from presage.proxies.log import judge_log
@@ -71,9 +72,10 @@ def backtest(out: Path | None, as_json: bool, **options: Any) -> int:
     task = load_task(asked.task_file)
     if asked.as_served:
         task = as_served(task)
+    names = _names(task, asked)
     if out:
         check_folder(out)
-    done = _play(task, asked)
+    done = _play(task, asked, names)
     written = _report(asked, done, out) if out else None
     if as_json:
         click.echo(json.dumps(done.found.as_json(done.seconds)))
@@ -84,14 +86,22 @@ def backtest(out: Path | None, as_json: bool, **options: Any) -> int:
     return 0
 
 
-def _play(task: Task, asked: Asked) -> Done:
+def _names(task: Task, asked: Asked) -> tuple[str, ...]:
+    """The forecasters asked for; a wrong name, of one of them or of the proxy, is refused before the log is read."""
+    task.proxy(asked.proxy)
+    if not asked.forecasters:
+        return table_names(task)
+    names = tuple(name.strip() for name in asked.forecasters.split(","))
+    check_names(names, groups_of(task))
+    return names
+
+
+def _play(task: Task, asked: Asked, names: tuple[str, ...]) -> Done:
     """The log read and forecast."""
     started = time.perf_counter()
     rows, left_out = read_log(task, asked.log, engine=asked.engine)
-    for line in left_out.lines():
-        console.print(f"left out: {line}", markup=False, soft_wrap=True)
+    tell_exclusions(left_out)
     read, compiled = time.perf_counter() - started, compiling_seconds()
-    names = tuple(asked.forecasters.split(",")) if asked.forecasters else table_names(task)
     with progress_bar("backtest: forecasters", len(played_names(names)) * (1 + asked.twins)) as progress:
         found = run_backtest(task, rows, names, asked.seed, lambda _: progress(1), proxy=asked.proxy, twins=asked.twins)
     played = time.perf_counter() - started - read

@@ -8,7 +8,7 @@ from pathlib import Path
 import click
 
 from presage.cli.simulate import simulate
-from presage.cli.talk import console, json_option, progress_bar, show_table
+from presage.cli.talk import console, json_option, progress_bar, show_table, tell_exclusions
 from presage.logs.bigquery import QUERY, read_export
 from presage.logs.clones import find_clones, read_clones
 from presage.logs.exclusions import Exclusions
@@ -98,8 +98,7 @@ def _finish(
         paths = [str(path) for path in files]
         click.echo(json.dumps({"counts": counts, "left_out": excluded.counts, "files": paths}))
     show_table(["", "count"], [[name, f"{count:,}"] for name, count in counts.items()])
-    for line in excluded.lines():
-        console.print(f"left out: {line}", markup=False, soft_wrap=True)
+    tell_exclusions(excluded)
     console.print(f"Tables: {out}", markup=False, soft_wrap=True)
 
 

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 import click
 
-from presage.cli.talk import console, json_option, progress_bar
+from presage.cli.talk import console, json_option, progress_bar, tell_exclusions
 from presage.errors import DataError, OutputError
 from presage.later import Later
 from presage.service.folders import TASK, task_digest
@@ -114,8 +114,7 @@ def import_(source: str, task_file: Path, folder: Path, bulk: int, as_json: bool
     features.feature_encoder(task)  # a task that cannot be served is refused before the log is read
     with console.status("reading the log"):
         rows, left_out = rows_.read_log(task, source, raw=True)
-    for line in left_out.lines():
-        console.print(f"left out: {line}", markup=False, soft_wrap=True)
+    tell_exclusions(left_out)
     start = int(rows.shown_at[0])
     with history.new_service(task_file, folder, start) as service:
         with progress_bar("log: predictions and feedback", history.count(task, rows)) as progress:

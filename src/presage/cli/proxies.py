@@ -8,7 +8,7 @@ from typing import Any
 
 import click
 
-from presage.cli.talk import console, json_option, progress_bar, show_table
+from presage.cli.talk import console, json_option, progress_bar, show_table, tell_exclusions
 from presage.errors import SettingError
 from presage.logs.engines import ENGINES
 from presage.logs.rows import read_log
@@ -43,16 +43,16 @@ def proxies(  # noqa: PLR0917
 ) -> int:
     """Judge the proxies of a task on a log: what they tell of the outcome, how early, and whether that pays.
 
-    Tells, gap and gains are in nats a prediction, ± is half of a 95 % interval, p tests whether it always means the
-    same. Gain is what it saves on an instance just launched; on new and overall, what it saved in this log.
+    Tells, gap and gains are in nats a prediction, ± is half of a 95 % interval, (a to b) one that lies more to one
+    side, p tests whether it always means the same. Gain is what it saves on an instance just launched; on new and
+    overall, what it saved in this log.
     """
     task = with_horizons(load_task(task_file), None if horizons is None else _spans(horizons))
     if out:
         check_folder(out)
     with console.status("reading the log"):
         rows, left_out = read_log(task, log, engine=engine)
-    for line in left_out.lines():
-        console.print(f"left out: {line}", markup=False, soft_wrap=True)
+    tell_exclusions(left_out)
     with progress_bar("proxies: judged", candidate_count(task, cuts=cuts)) as progress:
         cards = judge_log(task, rows, cuts=cuts, progress=lambda _: progress(1))
     result = {"proxies": [_as_json(card) for card in cards]}
@@ -104,8 +104,23 @@ def _row(card: Card) -> list[str]:
 
 
 def _spread(estimate: Estimate, digits: int = 4) -> str:
-    """The estimate and half its interval, to fit into a narrow table."""
+    """The estimate and half its interval, or both ends where it is not in the middle, to fit into a narrow table.
+
+    >>> _spread(Estimate(0.72, 0.65, 0.79), 2), _spread(Estimate(0.91, 0.909, 1.0), 2)
+    ('0.72 ±.07', '0.91 (.91 to 1)')
+    """
     if math.isnan(estimate.value):
         return "unknown"
-    half = f"{(estimate.high - estimate.low) / 2:.{digits}f}"
-    return f"{estimate.value:.{digits}f} ±{half.removeprefix('0')}"
+    value, low, high = estimate
+    shown = f"{value:.{digits}f}"
+    if abs((low + high) / 2 - value) > 0.5 * 10**-digits:
+        return f"{shown} ({_short(low, digits)} to {_short(high, digits)})"
+    return f"{shown} ±{_short((high - low) / 2, digits)}"
+
+
+def _short(number: float, digits: int) -> str:
+    """A number in few letters: without a leading 0, and 0 and 1 without decimals."""
+    if number in (0, 1):
+        return str(int(number))
+    text = f"{number:.{digits}f}"
+    return text.removeprefix("0") if number >= 0 else f"-{text.removeprefix('-').removeprefix('0')}"

@@ -4,10 +4,9 @@ import hashlib
 from dataclasses import replace
 from pathlib import Path
 
-from presage.cli.talk import changed, console
+from presage.cli.talk import changed, tell_exclusions
 from presage.errors import SettingError
 from presage.logs.commits import read_commits
-from presage.logs.exclusions import Exclusions
 from presage.logs.marketplace import read_market
 from presage.worlds.commits import CommitHistory
 from presage.worlds.market import Market
@@ -22,7 +21,7 @@ def commit_source(data: Path | None, changes: tuple[str, ...], seed: int) -> tup
         return world.deal(seed), f"embedded, seed {seed}, {world}"
     _no_world(changes)
     history, left_out = read_commits(data)
-    _tell(left_out)
+    tell_exclusions(left_out)
     return history, _digest(data, "commits.parquet", "languages.parquet", "repos.parquet")
 
 
@@ -34,18 +33,13 @@ def market_source(data: Path | None, changes: tuple[str, ...], seed: int, wanted
         return world.deal(seed), f"embedded, seed {seed}, {world}"
     _no_world(changes)
     market, left_out = read_market(data)
-    _tell(left_out)
+    tell_exclusions(left_out)
     return market, _digest(data, "items.parquet", "launch.parquet", "calendar.parquet")
 
 
 def _no_world(changes: tuple[str, ...]) -> None:
     if changes:
         raise SettingError("real data has no settings of a world", changes, "leave out --data, or --set world.NAME")
-
-
-def _tell(left_out: Exclusions) -> None:
-    for line in left_out.lines():
-        console.print(f"left out: {line}", markup=False, soft_wrap=True)
 
 
 def _digest(folder: Path, *names: str) -> str:

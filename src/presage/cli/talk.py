@@ -11,6 +11,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 from rich.table import Table
 
 from presage.errors import SettingError
+from presage.logs.exclusions import Exclusions
 
 console = Console(stderr=True, highlight=False)
 
@@ -22,6 +23,12 @@ def progress_bar(what: str, total: int) -> Iterator[Callable[[int], None]]:
     with Progress(*columns, console=console, transient=not console.is_terminal) as bar:
         task = bar.add_task(what, total=total)
         yield lambda steps: bar.advance(task, steps)
+
+
+def tell_exclusions(exclusions: Exclusions) -> None:
+    """What was left out of a log, or stayed unknown, a line for each reason."""
+    for line in exclusions.told():
+        console.print(line, markup=False, soft_wrap=True)
 
 
 def show_table(head: list[str], rows: list[list[str]]) -> None:

@@ -7,7 +7,7 @@ from typing import Any
 import click
 import numpy as np
 
-from presage.cli.talk import console, json_option, show_table
+from presage.cli.talk import console, json_option, show_table, tell_exclusions
 from presage.errors import OutputError
 from presage.logs.engines import ENGINES
 from presage.logs.first_task import first_task
@@ -31,17 +31,15 @@ def check(file: Path, log: str | None, engine: str, as_json: bool) -> int:
     """Say what a task file means, or what is wrong with it; with a log, whether the log fits it."""
     found = load_task(file)
     result = _meaning(found)
-    left_out: dict[str, int] = {}
     if log is not None:
         with console.status("reading the log"):
             rows, excluded = read_log(found, log, engine=engine)
         result |= _shape(rows)
-        left_out = excluded.counts
     if as_json:
-        click.echo(json.dumps(result | ({"left_out": left_out} if log is not None else {})))
+        click.echo(json.dumps(result | ({"left_out": excluded.counts} if log is not None else {})))
     show_table(["", ""], [[name.replace("_", " "), _words(value)] for name, value in result.items()])
-    for line in excluded.lines() if log is not None else []:
-        console.print(f"left out: {line}", markup=False, soft_wrap=True)
+    if log is not None:
+        tell_exclusions(excluded)
     return 0
 
 

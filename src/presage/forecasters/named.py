@@ -13,6 +13,7 @@ from presage.forecasters.mixture import mixture
 from presage.forecasters.residual_table import residual_table
 from presage.later import Later
 from presage.learning.replay import Replay
+from presage.settings import nearest
 from presage.spaces import Spaces
 
 STRENGTH = 10.0
@@ -61,12 +62,22 @@ def named_forecasters(groups: Groups) -> dict[str, Callable[[Spaces], Forecaster
     return named | {"mixture": partial(default_mixture, groups=groups)}
 
 
+def check_names(names: tuple[str, ...], groups: Groups) -> None:
+    """Nothing, or the error of the first name that no forecaster has."""
+    named = named_forecasters(groups)
+    for name in names:
+        if name in named:
+            continue
+        if name in named_forecasters(((0,),)):
+            wrong, remedy = "the task says nothing to back off through", "give back_off in its [forecaster]"
+            raise SettingError(wrong, name, remedy)
+        raise SettingError("no forecaster has this name", name, nearest(name, named))
+
+
 def chosen_forecasters(names: tuple[str, ...], spaces: Spaces, groups: Groups) -> dict[str, Forecaster]:
     """The forecasters of these names."""
+    check_names(names, groups)
     named = named_forecasters(groups)
-    unknown = [name for name in names if name not in named]
-    if unknown:
-        raise SettingError("no forecaster has this name", unknown[0], f"choose among {', '.join(named)}")
     return {name: named[name](spaces) for name in names}
 
 

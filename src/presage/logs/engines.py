@@ -11,7 +11,8 @@ from typing import Any, Protocol
 import duckdb
 
 from presage import settings
-from presage.logs.sources import open_source, unreadable
+from presage.logs.broken import unreadable
+from presage.logs.sources import open_source
 from presage.logs.tables import quoted
 from presage.logs.values import value
 from presage.logs.wanted import Wanted, check_columns

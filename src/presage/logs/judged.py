@@ -53,7 +53,7 @@ def judge(connection: duckdb.DuckDBPyConnection, task: Task, name: str) -> Judge
         )
     connection.execute(f"CREATE VIEW kept AS SELECT * FROM joined WHERE {reason} = -1")
     fates = _fates(connection, task, name)
-    return Judged(total, kept, Exclusions(counts | fates, examples))
+    return Judged(total, kept, Exclusions(counts | fates, examples, _kept_as(task)))
 
 
 def _check_labels(connection: duckdb.DuckDBPyConnection, task: Task, name: str) -> None:
@@ -117,6 +117,16 @@ def _fates(connection: duckdb.DuckDBPyConnection, task: Task, name: str) -> dict
             raise DataError(f"no {signal.name} in {name} ever becomes known", said, remedy)
         counts |= told
     return counts
+
+
+def _kept_as(task: Task) -> dict[str, str]:
+    """What is made of a signal that did not come in time, by reason; its row is kept."""
+    found = {}
+    for signal in task.signals:
+        for fate, why in FATES.items():
+            late = fate == Fate.LATE and signal.absent
+            found[why.format(signal.name, signal.horizon)] = f"taken as {signal.absent}" if late else "censored"
+    return found
 
 
 def check_values(connection: duckdb.DuckDBPyConnection, task: Task, name: str) -> None:

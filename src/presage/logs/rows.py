@@ -8,6 +8,7 @@ import duckdb
 import numpy as np
 
 from presage.errors import DataError
+from presage.logs.broken import in_a_line
 from presage.logs.encoded import fetch, fetch_instances, order_rows
 from presage.logs.engines import engine_called
 from presage.logs.exclusions import Exclusions
@@ -88,9 +89,8 @@ def read_log(
                     name, unused = join_log(task, log, working, moments)
                     return _rows(connection, task, name, unused, raw)
             except duckdb.Error as error:
-                why = " ".join(str(error).splitlines()[0].split())
                 remedy = "correct the log, or make room on the disk"
-                raise DataError("the log cannot be read to its end", why, remedy) from error
+                raise DataError("the log cannot be read to its end", in_a_line(error), remedy) from error
 
 
 def _rows(
@@ -127,4 +127,4 @@ def _rows(
     if rows.models is not None and (np.diff(rows.models) < 0).any():
         wrong, remedy = f"the models of {name} do not follow their predictions", "export the log again"
         raise DataError(wrong, int(rows.id[np.argmax(np.diff(rows.models) < 0)]), remedy)
-    return rows, Exclusions(unused | judged.excluded.counts, judged.excluded.examples)
+    return rows, judged.excluded._replace(counts=unused | judged.excluded.counts)

@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 import duckdb
 
 from presage.errors import DataError
+from presage.logs.broken import unreadable
 from presage.logs.frames import frame_columns
 from presage.logs.quoting import words
 from presage.logs.tables import READERS, literal, quoted
@@ -96,11 +97,5 @@ def _described(
     try:
         rows = connection.execute(f"DESCRIBE FROM {relation}").fetchall()
     except duckdb.Error as error:
-        raise unreadable(name, form, error) from error
+        raise unreadable(name, form, error, files) from error
     return Source(name, form, relation, {str(column): str(declared) for column, declared, *_ in rows}, files)
-
-
-def unreadable(name: str, form: str, error: duckdb.Error) -> DataError:
-    """What to raise where DuckDB cannot read a log, in one line."""
-    why = " ".join(" ".join(str(error).splitlines()[:2]).split())
-    return DataError(f"{name} cannot be read as {form}", why, "write or export it again")

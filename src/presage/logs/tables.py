@@ -10,6 +10,7 @@ import duckdb
 import numpy as np
 
 from presage.errors import DataError
+from presage.logs.broken import unreadable
 from presage.logs.kinds import Kind
 from presage.spaces import Array
 
@@ -67,8 +68,7 @@ def load_table(connection: duckdb.DuckDBPyConnection, name: str, path: Path, col
         values = ", ".join(f"{kind.value(quoted(c), types[c])} AS {quoted(c)}" for c, kind in columns.items())
         connection.execute(f"CREATE TABLE {name} AS SELECT {values} FROM {source}")
     except duckdb.Error as error:
-        why = " ".join(" ".join(str(error).splitlines()[:2]).split())
-        raise DataError(f"{path.name} cannot be read as {form}", why, "write or export the file again") from error
+        raise unreadable(path.name, form, error, [path]) from error
     rows = int(connection.execute(f"SELECT count(*) FROM {name}").fetchall()[0][0])
     if not rows:
         raise DataError(f"{path.name} holds no rows", str(path), "write or export the file again")

@@ -1,11 +1,13 @@
 """Means over one log with 95 % intervals: runs of time are resampled, because neighbouring rows are alike.
 
 The rows are first added up in consecutive pieces of time; then circular runs of pieces are drawn with replacement
-(Politis and Romano's circular block bootstrap), the same runs for every forecaster. How many pieces make a run is
-chosen from the autocorrelation of the pieces (Politis and White 2004, with the constant corrected in 2009).
+(Politis and Romano's circular block bootstrap). How many pieces make a run is chosen for each series from its own
+autocorrelation (Politis and White 2004, with the constant corrected in 2009), within bounds, so that an interval
+depends on its own series and on no other.
 """
 
 import math
+from functools import lru_cache
 from typing import NamedTuple
 
 import numpy as np
@@ -18,6 +20,9 @@ from presage.spaces import Array
 
 PIECES = 512
 """Into how many pieces of time the rows are added up; at least two rows each."""
+
+LEAST = 4
+"""How many rows a series must have."""
 
 RESAMPLES = 1000
 """How often the runs are drawn."""
@@ -39,20 +44,9 @@ def bootstrap_means(losses: Array, *, resamples: int = RESAMPLES, seed: int = 0)
     >>> [round(mean, 2) for mean, _, _ in bootstrap_means(losses)]
     [1.0, 1.0]
     """
-    return bootstrap_pieces(in_pieces(losses), resamples=resamples, seed=seed)
-
-
-def bootstrap_pieces(pieces: Pieces, *, resamples: int = RESAMPLES, seed: int = 0) -> list[Interval]:
-    """The same as `bootstrap_means`, of series that are added up already: those of a long log need not be together."""
-    sums, rows = pieces
-    mean = sums.sum(axis=1) / np.maximum(rows.sum(axis=1), 1)
-    # Where the mean is a ratio of resampled sums, this is the part of it that varies.
-    centred = sums - mean[:, None] * rows
-    length = min(_run_length(centred), sums.shape[1] // 2)
-    half = _half_widths(centred, rows, length, whole("resamples", resamples, 100), seed)
-    unknown = rows.sum(axis=1) == 0
-    mean, half = np.where(unknown, np.nan, mean), np.where(unknown, np.nan, half)
-    return [Interval(float(m), float(m - h), float(m + h)) for m, h in zip(mean, half, strict=True)]
+    sums, rows = _in_pieces(losses)
+    starts = _starts(sums.shape[1], whole("resamples", resamples, 100), seed)
+    return [_interval(*series, starts) for series in zip(sums, rows, strict=True)]
 
 
 def bootstrap_mean(losses: Array, *, resamples: int = RESAMPLES, seed: int = 0) -> Interval:
@@ -71,11 +65,11 @@ def bootstrap_differences(
     return bootstrap_means(losses - against, resamples=resamples, seed=seed)
 
 
-def in_pieces(losses: Array) -> Pieces:
+def _in_pieces(losses: Array) -> Pieces:
     """Series [K, n], rows in order of time, added up in pieces of time."""
     series = np.asarray(losses)
-    if series.ndim != 2 or series.shape[1] < 4:
-        raise ShapeError("a bootstrap needs series of at least 4 rows", series.shape, "give [forecasters, rows]")
+    if series.ndim != 2 or series.shape[1] < LEAST:
+        raise ShapeError(f"a bootstrap needs series of at least {LEAST} rows", series.shape, "give [forecasters, rows]")
     rows = series.shape[1]
     first = np.linspace(0, rows, min(PIECES, rows // 2) + 1).astype(np.int64)[:-1]
     # One series at a time: along an axis of a matrix the same sums take forty times as long.
@@ -88,27 +82,51 @@ def in_pieces(losses: Array) -> Pieces:
     return Pieces(sums, numbers)
 
 
-def _half_widths(centred: Array, rows: Array, length: int, resamples: int, seed: int) -> Array:
-    """Half the length of each interval [K]: Student's multiple of the spread of the resampled means."""
-    pieces = centred.shape[1]
-    runs = math.ceil(pieces / length)
-    chosen = np.random.default_rng(seed).multinomial(runs, np.full(pieces, 1 / pieces), resamples)  # [R, B]
-    above, below = (chosen @ _runs(part, length).T for part in (centred, rows))  # [R, K]
-    spread = (above / np.maximum(below, 1)).std(axis=0)
+@lru_cache(maxsize=2)
+def _starts(pieces: int, resamples: int, seed: int) -> Array:
+    """Where runs begin [B, R]: enough for the shortest runs there are, and the same for all series of a log."""
+    starts = np.random.default_rng(seed).integers(0, pieces, (pieces, resamples))
+    starts.flags.writeable = False
+    return starts
+
+
+def _interval(sums: Array, rows: Array, starts: Array) -> Interval:
+    """The mean of one series [B] with its interval; `starts` [B, R] are those of more runs than are needed."""
+    known = int(rows.sum())
+    if not known:
+        return Interval(math.nan, math.nan, math.nan)
+    mean = float(sums.sum()) / known
+    # Where the mean is a ratio of resampled sums, this is the part of it that varies.
+    half = _half_width(sums - mean * rows, rows, starts)
+    return Interval(mean, mean - half, mean + half)
+
+
+def _half_width(centred: Array, rows: Array, starts: Array) -> float:
+    """Half the length of the interval: Student's multiple of the spread of the resampled means."""
+    length = _run_length(centred)
+    runs = math.ceil(len(centred) / length)
+    drawn = _runs(np.stack([centred, rows], axis=1), length).take(starts[:runs], axis=0).sum(axis=0)  # [R, 2]
+    spread = float((drawn[:, 0] / np.maximum(drawn[:, 1], 1)).std())
     # Few runs tell less of the spread than many do; the spread of means of m runs is too small by (m - 1)/m.
-    return stdtrit(runs - 1, 0.975) * spread * math.sqrt(runs / (runs - 1))
+    return float(stdtrit(runs - 1, 0.975)) * spread * math.sqrt(runs / (runs - 1))
 
 
 def _runs(pieces: Array, length: int) -> Array:
-    """The sum [K, B] of each run of `length` pieces, those at the end going on at the beginning."""
-    wrapped = np.concatenate([pieces, pieces[:, : length - 1]], axis=1)
-    total = np.concatenate([np.zeros((len(pieces), 1)), wrapped.cumsum(axis=1)], axis=1)
-    return total[:, length:] - total[:, :-length]
+    """The sum [B, 2] of each run of `length` pieces, those at the end going on at the beginning."""
+    wrapped = np.concatenate([pieces, pieces[: length - 1]])
+    total = np.concatenate([np.zeros((1, 2)), wrapped.cumsum(axis=0)])
+    return total[length:] - total[:-length]
 
 
 def _run_length(centred: Array) -> int:
-    """How many pieces make a run, for the series [K, B] that needs the longest."""
-    return max(1, *(math.ceil(_best_length(each)) for each in centred))
+    """How many pieces make a run of this series [B]: at most as many as Politis and White allow.
+
+    And at least the root of all: correlations that are small and last long lie below their threshold one by one, and
+    shorter runs would make intervals that are too narrow.
+    """
+    pieces = len(centred)
+    least, most = math.sqrt(pieces), min(3 * math.sqrt(pieces), pieces / 3)
+    return math.ceil(min(max(least, _best_length(centred)), most))
 
 
 def _best_length(series: Array) -> float:

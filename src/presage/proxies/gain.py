@@ -21,7 +21,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from presage.metrics.bootstrap import bootstrap_means
+from presage.metrics.bootstrap import LEAST, bootstrap_means
 from presage.metrics.estimates import Estimate
 from presage.proxies.feed import Feed, feed, instants
 from presage.proxies.signals import Candidate, Predictions
@@ -91,8 +91,8 @@ class _Chain(NamedTuple):
 def expected_gain(log: Predictions, candidate: Candidate) -> Gain:
     """The mean gains, with the intervals of the block bootstrap."""
     gains = np.stack(gain_of_rows(log, candidate)[1:])
-    few = np.count_nonzero(~np.isnan(gains), axis=1) < 4
-    if gains.shape[1] < 4:
+    few = np.count_nonzero(~np.isnan(gains), axis=1) < LEAST
+    if gains.shape[1] < LEAST:
         return Gain(*[UNKNOWN] * 3)
     means = (Estimate(*mean) for mean in bootstrap_means(gains))
     return Gain(*(UNKNOWN if none else mean for none, mean in zip(few, means, strict=True)))

@@ -1,6 +1,5 @@
 """The forecaster that a task asks for."""
 
-from presage.errors import SettingError
 from presage.forecasters.contract import Forecaster
 from presage.forecasters.named import chosen_forecasters
 from presage.spaces import Spaces
@@ -16,9 +15,6 @@ def task_spaces(task: Task) -> Spaces:
 
 def task_forecaster(task: Task) -> Forecaster:
     """The forecaster of a task."""
-    if task.forecaster.settings:
-        found = dict(task.forecaster.settings)
-        raise SettingError("a served forecaster takes no settings yet", found, "leave forecaster.settings out")
     places = {name: place for place, name in enumerate(task.symbols)}
     groups = tuple(tuple(sorted(places[name] for name in group)) for group in task.forecaster.back_off)
     kind = task.forecaster.kind

@@ -1,8 +1,9 @@
-"""The [forecaster] table of a task file: which forecaster is wanted, its settings, and how it backs off."""
+"""The [forecaster] table of a task file: which forecaster is served, and how tables back off."""
 
 from dataclasses import dataclass
 
 from presage.errors import SettingError
+from presage.settings import nearest
 from presage.task.section import Section
 
 KINDS = (
@@ -13,10 +14,9 @@ KINDS = (
 
 @dataclass(frozen=True)
 class ForecasterChoice:
-    """A kind of forecaster, changes to its settings, and the groups of features an instance shrinks to in turn."""
+    """A kind of forecaster, and the groups of features an instance shrinks to in turn."""
 
     kind: str = "mixture"
-    settings: tuple[tuple[str, bool | int | float | str], ...] = ()
     back_off: tuple[tuple[str, ...], ...] = ()  # from the coarsest group to the finest, by names of symbol columns
 
 
@@ -24,14 +24,13 @@ def read_forecaster(section: Section, symbols: tuple[str, ...]) -> ForecasterCho
     """The choice; a mixture where nothing is said. `symbols` are the columns it may back off through."""
     kind = section.text("kind", "mixture")
     if kind not in KINDS:
-        raise section.refuse("kind", "is unknown", f"choose one of {', '.join(KINDS)}")
-    settings = section.table_of("settings").table
-    for name, value in settings.items():
-        if not isinstance(value, bool | int | float | str):
-            raise SettingError(f"{section.at('settings')}.{name} must be one value", value, "give a number or words")
+        raise section.refuse("kind", "is unknown", nearest(kind, KINDS))
+    for name, value in section.table_of("settings").table.items():
+        remedy = "leave it out: no forecaster takes settings from a task file"
+        raise SettingError(f"{section.at('settings')}.{name} would change nothing", value, remedy)
     back_off = _back_off(section, symbols) if section.has("back_off") else ()
     section.finish()
-    return ForecasterChoice(kind, tuple(settings.items()), back_off)
+    return ForecasterChoice(kind, back_off)
 
 
 def _back_off(section: Section, symbols: tuple[str, ...]) -> tuple[tuple[str, ...], ...]:

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from presage.errors import DataError, SettingError
+from presage.settings import nearest
 from presage.spaces import Features, SetOf, Spaces
 from presage.task.columns import EventColumns, PredictionColumns, read_columns
 from presage.task.features import PARTS, Boolean, Category, Count, Feature, Number, SetFeature, Timestamp, symbol_names
@@ -62,8 +63,8 @@ class Task:
         for proxy in self.proxies:
             if name in (None, proxy.name):
                 return proxy
-        names = ", ".join(proxy.name for proxy in self.proxies)
-        raise SettingError("the task has no such proxy", name, f"choose one of {names}")
+        remedy = nearest(str(name), (proxy.name for proxy in self.proxies))
+        raise SettingError("the task has no such proxy", name, remedy)
 
     def features(self, vocabularies: Mapping[str, Vocabulary]) -> Features:
         """The features of an instance, once the vocabularies of its categories and sets are known."""

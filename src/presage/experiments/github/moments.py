@@ -92,8 +92,8 @@ def _grid(history: CommitHistory, settings: GithubSettings) -> tuple[Array, Arra
 def _first_days(days: Array) -> Array:
     """The first of May of every year with commits, in days since 1970."""
     first, last = (np.datetime64(int(day), "D").astype("datetime64[Y]") for day in (days.min(), days.max()))
-    years = np.arange(first, last + 1)
-    return (years.astype("datetime64[M]") + 4).astype("datetime64[D]").astype(np.int64)
+    years = np.arange(first, last + np.timedelta64(1, "Y"))
+    return (years.astype("datetime64[M]") + np.timedelta64(4, "M")).astype("datetime64[D]").astype(np.int64)
 
 
 def _most_common(history: CommitHistory, languages: int) -> Array:
