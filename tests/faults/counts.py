@@ -21,7 +21,7 @@ class Counts(NamedTuple):
 TIERS = {
     "": Counts(kills=40, points=300, cuts=10, errors=20, flips=200, flood=100_000, examples=200, steps=50),
     "release": Counts(
-        kills=1000, points=2000, cuts=300, errors=500, flips=4000, flood=1_000_000, examples=5000, steps=100
+        kills=1000, points=2000, cuts=300, errors=150, flips=1000, flood=1_000_000, examples=2000, steps=60
     ),
 }
 

@@ -49,7 +49,7 @@ def test_commits_are_in_order_and_within_what_is_observed(history: CommitHistory
 def test_windows_begin_on_the_first_of_may_and_end_where_the_paper_says() -> None:
     begin = np.array(SETTINGS.windows).astype("datetime64[s]")
     assert [str(day.astype("datetime64[D]")) for day in begin] == ["2015-05-01", "2016-05-01", "2017-05-01"]
-    assert str((begin[-1] + 252 * DAY).astype("datetime64[D]")) == "2018-01-08"
+    assert str((begin[-1] + np.timedelta64(252 * DAY, "s")).astype("datetime64[D]")) == "2018-01-08"
 
 
 def test_names_and_languages_belong_to_the_repositories(history: CommitHistory) -> None:
