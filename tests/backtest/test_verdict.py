@@ -70,7 +70,7 @@ def test_a_proxy_that_helps_with_new_instances_only_is_told_apart() -> None:
 
 
 def test_a_log_without_new_instances_is_told() -> None:
-    assert "There are no new instances" in said(about(0.1), Interval(np.nan, np.nan, np.nan))
+    assert "There are too few new instances" in said(about(0.1), Interval(np.nan, np.nan, np.nan))
 
 
 @pytest.mark.parametrize(

@@ -230,7 +230,7 @@ BROKEN: dict[str, tuple[Callable[[str], str], str]] = {
     ),
     "a quote that is not closed": (
         lambda text: text.replace(",item-2,7.5", ',"item-2,7.5'),
-        "log.csv cannot be read as CSV: found 'line 121: unexpected end of data'; ",
+        "log.csv cannot be read as CSV: found 'line 9 has a quote that is not closed'; ",
     ),
     "mixed line ends": (
         lambda text: text.replace("\n", "\r\n", 5),

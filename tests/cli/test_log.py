@@ -204,6 +204,9 @@ def test_a_changed_task_is_folded_anew_and_the_old_log_is_kept(tmp_path: Path, p
     assert said(presage("replay", "--data", tmp_path / "data", "--json"))["state"] != before
     assert [path.name for path in sorted(tmp_path.iterdir())] == ["books.toml", "data", "data.before-1"]
     kept = (tmp_path / "data" / "log.sqlite").read_bytes()
-    (tmp_path / "data").rename(tmp_path / "data.refolded")  # as if it had been killed before the last step
+    (tmp_path / "data").rename(tmp_path / ".data.refolded-1")  # as if it had been killed before the last step
     open_folder(task_file, tmp_path / "data")
     assert (tmp_path / "data" / "log.sqlite").read_bytes() == kept, "no empty log takes its place"
+    (tmp_path / "data").rename(tmp_path / ".data.refolded-2")  # as if it had been killed before the last but one
+    open_folder(task_file, tmp_path / "data")
+    assert not (tmp_path / "data" / "log.sqlite").exists(), "what was not put in place is not taken up"

@@ -107,3 +107,12 @@ def test_short_series_work_and_shorter_ones_are_refused() -> None:
         bootstrap_differences(np.zeros((2, 10)), np.zeros(9))
     with pytest.raises(SettingError, match="resamples"):
         bootstrap_mean(np.arange(10.0), resamples=3)
+
+
+def test_the_mean_of_hardly_any_rows_is_not_told() -> None:
+    losses = np.full(1000, np.nan)
+    for known in range(4):
+        assert np.isnan(bootstrap_mean(losses)).all(), known
+        losses[100 * known] = 0.3
+    losses[700] = 0.1
+    assert bootstrap_mean(losses).mean == pytest.approx(0.26)

@@ -13,10 +13,11 @@ from presage.errors import BusyError, StateFileError, StoreFailedError, StoreFul
 from presage.service import core
 from presage.service.app import create_app
 from presage.service.core import LiveService, open_service
-from presage.service.folders import refolded
 from presage.service.limits import Limits
 from presage.service.messages import Asked, Fed
 from presage.service.snapshots import positions
+from presage.store.appender import Appender
+from presage.store.group import Group
 from presage.store.log import Commit, Head
 from presage.store.sqlite import SqliteLog
 from presage.task.task import load_task
@@ -138,6 +139,28 @@ def test_a_store_that_fails_while_nobody_asks_is_told_by_its_health(
     service.close()
 
 
+def test_what_was_kept_is_not_called_refused_when_deciding_finds_a_full_disk(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    service = opened(tmp_path, kind="events")
+    settle, full = Appender.settle, [True]
+
+    def errs(appender: Appender, now: int, limit: int) -> Group:
+        if full[0]:
+            raise StoreFullError("the disk is full", "ENOSPC", "make room")
+        return settle(appender, now, limit)
+
+    monkeypatch.setattr(Appender, "settle", errs)
+    (done,) = asyncio.run(service.predict([asked("a", START)]))
+    assert done.done.status == "accepted"
+    asyncio.run(service.predict([asked("b", START + 3 * DAY)]))
+    assert service.numbers()['entries{bin="absent"}'] == 0
+    full[0] = False
+    asyncio.run(service.predict([asked("c", START + 3 * DAY)]))
+    assert service.numbers()["log_entries"] > 3, "and what was overdue is decided"
+    service.close()
+
+
 @pytest.mark.parametrize("value", ["half", "begun"])
 def test_what_is_not_accepted_does_not_even_change_the_time(value: str, tmp_path: Path) -> None:
     service = opened(tmp_path, kind="events")
@@ -165,7 +188,8 @@ def test_a_signal_to_all_processes_lets_the_learner_keep_what_it_learnt(sent: si
     assert positions(tmp_path / "data" / "snapshots")
 
 
-def test_a_learner_that_died_is_not_waited_for(tmp_path: Path) -> None:
+def test_a_learner_that_died_is_not_waited_for(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(core, "LAG", 5)
     service = opened(tmp_path)
     predict(service, "a0")
     feed(service, 1)
@@ -174,13 +198,13 @@ def test_a_learner_that_died_is_not_waited_for(tmp_path: Path) -> None:
     with pytest.raises(StateFileError, match="the learner has stopped"):
         service.digest()
     assert "the learner stopped" in service.ready()
+    waiting = service.numbers()["lessons_waiting"]
+    predict(service, *(f"a{number}" for number in range(1, 40)))
+    feed(service, 39, start=1)
+    assert service.numbers()["lessons_waiting"] == waiting, "they are in the log, and not held for nobody"
     service.close()
-
-
-def test_a_copy_that_an_interrupted_refold_left_is_gone_once_the_log_is_in_use(tmp_path: Path) -> None:
-    opened(tmp_path).close()
-    left = refolded(tmp_path / "data")
-    left.mkdir()
-    (left / "log.sqlite").write_bytes(b"of another task")
-    opened(tmp_path).close()
-    assert not left.exists()
+    service = opened(tmp_path)
+    predict(service, "b")
+    until(service.caught_up)
+    assert service.numbers()["lessons_waiting"] == 0
+    service.close()

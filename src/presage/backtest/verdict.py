@@ -75,15 +75,13 @@ def _pays(name: str, over: OverDirect) -> str:
         return f"The proxy pays: {name} loses {within(gain)} less than {pair}."
     if gain.high < 0:
         return f"The proxy does not pay over all rows: {name} loses {within(_turned(gain))} more than {pair}."
-    side = "less" if gain.mean >= 0 else "more"
-    shown = within(gain if gain.mean >= 0 else _turned(gain))
-    return f"Over all rows the proxy makes no clear difference: {name} loses {shown} {side} than {pair}."
+    return f"Over all rows the proxy makes no clear difference: {name} loses {_less(gain)} than {pair}."
 
 
 def _on_new(over: OverDirect) -> str:
     gain = over.new_instances
     if math.isnan(gain.mean):
-        return "There are no new instances, of which a proxy is known and no outcome yet."
+        return "There are too few new instances to tell, of which a proxy is known and no outcome yet."
     where = "On new instances, of which a proxy is known and no outcome yet,"
     if gain.low > 0:
         return f"{where} it loses {within(gain)} less."

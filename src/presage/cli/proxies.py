@@ -109,18 +109,23 @@ def _spread(estimate: Estimate, digits: int = 4) -> str:
     >>> _spread(Estimate(0.72, 0.65, 0.79), 2), _spread(Estimate(0.91, 0.909, 1.0), 2)
     ('0.72 ±.07', '0.91 (.91 to 1)')
     """
-    if math.isnan(estimate.value):
+    if any(map(math.isnan, estimate)):
         return "unknown"
     value, low, high = estimate
-    shown = f"{value:.{digits}f}"
+    shown = f"{round(value, digits) + 0.0:.{digits}f}"
     if abs((low + high) / 2 - value) > 0.5 * 10**-digits:
         return f"{shown} ({_short(low, digits)} to {_short(high, digits)})"
     return f"{shown} ±{_short((high - low) / 2, digits)}"
 
 
 def _short(number: float, digits: int) -> str:
-    """A number in few letters: without a leading 0, and 0 and 1 without decimals."""
-    if number in (0, 1):
-        return str(int(number))
-    text = f"{number:.{digits}f}"
-    return text.removeprefix("0") if number >= 0 else f"-{text.removeprefix('-').removeprefix('0')}"
+    """A number in few letters: without a leading 0, and 0 and 1 without decimals.
+
+    >>> [_short(number, 2) for number in (0.5, -0.25, 0.999, -0.001)]
+    ['.50', '-.25', '1', '0']
+    """
+    rounded = round(number, digits)
+    if rounded in (0, 1):
+        return str(int(rounded))
+    sign = "-" if rounded < 0 else ""
+    return sign + f"{abs(rounded):.{digits}f}".removeprefix("0")

@@ -14,6 +14,8 @@ LOOK = 2**24
 """How many bytes of a CSV are looked through for what is wrong; DuckDB looks at less before it begins to read."""
 
 LINE = re.compile(r"CSV Error on Line: (\d+)")
+UNCLOSED = "unexpected end of data"
+"""What csv says of a quote that is open at the end."""
 ENDS = {"\n": "LF", "\r\n": "CRLF", "\r": "CR"}
 
 
@@ -41,24 +43,33 @@ def what_is_wrong(path: Path) -> str | None:
 
     DuckDB looks at the beginning of a file before it reads it. If that is out of order it does not tell where.
     """
-    with path.open("rb") as file:
-        found = file.read(LOOK)
-        whole = not file.read(1)
-    text = found.decode("utf-8", "replace")
+    try:
+        with path.open("rb") as file:
+            found = file.read(LOOK)
+            whole = not file.read(1)
+    except OSError:
+        return None
+    if b"\0" in found:  # no text, whatever its name says
+        return None
+    text = found.decode("utf-8-sig", "replace")
     text = text if whole else text[: text.rfind("\n") + 1]
     return _row(text, "\t" if path.suffix == ".tsv" else ",", whole) or _line_end(text)
 
 
 def _row(text: str, delimiter: str, whole: bool) -> str | None:
     rows = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter, strict=True)
+    read = 0  # lines
     try:
         head = len(next(rows, []))
         for row in rows:
+            read = rows.line_num
             if row and len(row) != head:
-                wrong = f"line {rows.line_num:,} has {len(row):,} columns, the first {head:,}"
-                return f"{wrong}; it is the last: was the file cut?" if whole and next(rows, None) is None else wrong
+                wrong = f"line {read:,} has {len(row):,} columns, the first {head:,}"
+                last = whole and len(row) < head and next(rows, None) is None
+                return f"{wrong}; it is the last: was the file cut?" if last else wrong
     except csv.Error as error:
-        return f"line {rows.line_num:,}: {error}" if whole or rows.line_num < text.count("\n") else None
+        if whole and str(error) == UNCLOSED:
+            return f"line {read + 1:,} has a quote that is not closed"
     return None
 
 

@@ -22,7 +22,7 @@ PIECES = 512
 """Into how many pieces of time the rows are added up; at least two rows each."""
 
 LEAST = 4
-"""How many rows a series must have."""
+"""How many rows must be known of a series; the mean of fewer is not told."""
 
 RESAMPLES = 1000
 """How often the runs are drawn."""
@@ -93,7 +93,7 @@ def _starts(pieces: int, resamples: int, seed: int) -> Array:
 def _interval(sums: Array, rows: Array, starts: Array) -> Interval:
     """The mean of one series [B] with its interval; `starts` [B, R] are those of more runs than are needed."""
     known = int(rows.sum())
-    if not known:
+    if known < LEAST:
         return Interval(math.nan, math.nan, math.nan)
     mean = float(sums.sum()) / known
     # Where the mean is a ratio of resampled sums, this is the part of it that varies.

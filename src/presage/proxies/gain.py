@@ -91,11 +91,9 @@ class _Chain(NamedTuple):
 def expected_gain(log: Predictions, candidate: Candidate) -> Gain:
     """The mean gains, with the intervals of the block bootstrap."""
     gains = np.stack(gain_of_rows(log, candidate)[1:])
-    few = np.count_nonzero(~np.isnan(gains), axis=1) < LEAST
     if gains.shape[1] < LEAST:
         return Gain(*[UNKNOWN] * 3)
-    means = (Estimate(*mean) for mean in bootstrap_means(gains))
-    return Gain(*(UNKNOWN if none else mean for none, mean in zip(few, means, strict=True)))
+    return Gain(*(Estimate(*mean) for mean in bootstrap_means(gains)))
 
 
 def gain_of_rows(log: Predictions, candidate: Candidate) -> Gains:

@@ -1,7 +1,6 @@
 """The service behind HTTP: a log that one thread writes, a learner in a process of its own, and predictions between."""
 
 import asyncio
-import shutil
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
@@ -15,7 +14,7 @@ import numpy as np
 from presage.errors import BusyError, StateFileError, StoreFullError
 from presage.service.engines import Engine, Parameters, engine_for
 from presage.service.features import feature_encoder
-from presage.service.folders import TASK, open_folder, refolded
+from presage.service.folders import TASK, open_folder
 from presage.service.limits import Limits
 from presage.service.messages import Answered, Asked, Done, Fed, Looked
 from presage.service.snapshots import positions
@@ -66,7 +65,6 @@ def open_service(task_file: Path, folder: Path, settings: Limits, clock: Callabl
     store = SqliteLog(folder, digest)
     snapshots = folder / "snapshots"
     known = [seq for seq in positions(snapshots) if 0 < seq <= store.head.seq] if snapshots.exists() else []
-    shutil.rmtree(refolded(folder), ignore_errors=True)  # of a time that was interrupted: this log is in use
     try:
         chains = {str(seq): store.chain_at(seq).hex() for seq in known}
         teacher = Teacher(engine, folder / TASK, snapshots, chains)
@@ -231,13 +229,18 @@ class LiveService:
             times = [event.at for event, answer in pairs if answer.decision is Decision.ACCEPTED]
             if times:  # what was not accepted changes nothing, not even the time
                 self._latest = max(self._latest, *times)
-                await asyncio.wrap_future(self._parts.writer.tick(self._latest))
+                with suppress(StoreFullError, BusyError):  # these are kept; what is overdue is decided next time
+                    await asyncio.wrap_future(self._parts.writer.tick(self._latest))
         return answers
 
     def _check_lag(self, events: list[Event]) -> None:
-        """Nothing, unless the learner is behind: lessons that wait for the next prediction do not count."""
+        """Nothing, unless the learner is behind: lessons that wait for the next prediction do not count.
+
+        Of a learner that stopped nothing is asked: its lessons are in the log, for the next one.
+        """
         teacher = self._parts.teacher
-        if teacher.waiting <= LAG or teacher.model.position == self._parts.writer.counters.learn:
+        idle = teacher.stopped or teacher.model.position == self._parts.writer.counters.learn
+        if idle or teacher.waiting <= LAG:
             return
         if teacher.waiting > 2 * LAG or any(event.kind is Kind.PREDICTED for event in events):
             raise BusyError("the learner is behind", teacher.waiting, "send the same again soon")

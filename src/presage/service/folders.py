@@ -3,7 +3,10 @@
 import dataclasses
 import difflib
 import hashlib
+import itertools
+from collections.abc import Iterator
 from pathlib import Path
+from typing import NamedTuple
 
 from presage.errors import OtherTaskError
 from presage.store.files import check_folder, make_folder, rename, write_together
@@ -12,9 +15,18 @@ from presage.task.task import Task, load_task
 TASK = "task.toml"
 
 
-def refolded(folder: Path) -> Path:
-    """Where a log that is folded anew waits, whole, to take the place of a data folder."""
-    return folder.with_name(f"{folder.name}.refolded")
+class Refold(NamedTuple):
+    """A data folder that is folded anew: where the old one goes, and where the new one waits, whole, for its place."""
+
+    aside: Path
+    made: Path
+
+
+def refolds(folder: Path) -> Iterator[Refold]:
+    """All times that a data folder could be folded anew, the first one first."""
+    for number in itertools.count(1):
+        beside = folder.with_name
+        yield Refold(beside(f"{folder.name}.before-{number}"), beside(f".{folder.name}.refolded-{number}"))
 
 
 def same_task(task_file: Path, folder: Path) -> bool:
@@ -25,8 +37,11 @@ def same_task(task_file: Path, folder: Path) -> bool:
 def open_folder(task_file: Path, folder: Path) -> tuple[Task, bytes]:
     """The task of a folder and its digest; the folder is made if there is none, and refused if it has another task."""
     load_task(task_file)  # refused before anything is made
-    if not folder.exists() and refolded(folder).exists():
-        rename(refolded(folder), folder)  # the old one was put aside when it was interrupted
+    if not folder.exists():
+        for refold in itertools.takewhile(lambda each: each.aside.exists(), refolds(folder)):
+            if refold.made.exists():
+                rename(refold.made, folder)  # it was interrupted when the old one had been put aside
+                break
     kept = folder / TASK
     if not kept.exists():
         make_folder(check_folder(folder))

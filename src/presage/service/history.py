@@ -14,7 +14,7 @@ from presage.errors import DataError, OutputError
 from presage.logs.resolved import NEVER_AT
 from presage.logs.rows import LogRows, Revealed
 from presage.service.core import LiveService, open_service
-from presage.service.folders import TASK, refolded, task_digest
+from presage.service.folders import TASK, refolds, task_digest
 from presage.service.limits import Limits
 from presage.service.messages import Asked, Fed
 from presage.service.problems import Refused
@@ -148,7 +148,7 @@ def refold(task_file: Path, folder: Path, progress: Callable[[int], None]) -> Pa
     task does not know is kept in quarantine.
     """
     old_task = load_task(folder / TASK)
-    made = refolded(folder)
+    aside, made = next(each for each in refolds(folder) if not each.aside.exists())
     shutil.rmtree(made, ignore_errors=True)  # of a time that was interrupted
     store = SqliteLog(folder, task_digest(folder))
     try:
@@ -156,8 +156,6 @@ def refold(task_file: Path, folder: Path, progress: Callable[[int], None]) -> Pa
             live_through(service, retold(old_task, store), BULK, progress)
     finally:
         store.close()
-    others = (folder.with_name(f"{folder.name}.before-{number}") for number in itertools.count(1))
-    aside = next(path for path in others if not path.exists())
     rename(folder, aside)
     rename(made, folder)
     return aside

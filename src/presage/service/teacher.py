@@ -85,6 +85,8 @@ class Teacher:
 
     def teach(self, lessons: list[Lesson], boundary: Boundary | None) -> None:
         """Hand on the lessons of a commit, and the position at which they are learnt; does not wait."""
+        if self.stopped:
+            return
         if lessons:
             self._handed += len(lessons)
             self._unkept += len(lessons)

@@ -265,7 +265,7 @@ def _marker(folder: Path, path: Path, start: bytes) -> HeadMarker:
                 remedy = "restore the folder from a backup"
                 raise LogDamagedError("the head marker is missing", str(folder / head.NAME), remedy)
             make_folder(folder)
-            sync_folder(folder.parent)
+            sync_folder(folder.parent)  # for a folder that somebody else made
             head.start_marker(folder, start)
         marker = HeadMarker(folder)
     except OSError as error:

@@ -1,10 +1,8 @@
 """The symbol of a category that is hashed: the same in every log, process and version."""
 
 import hashlib
-from functools import lru_cache
 
 
-@lru_cache(maxsize=16_384)
 def hashed_symbol(value: str, size: int) -> int:
     """The symbol below `size` of `value`: the last eight bytes of its MD5 as a little-endian number, modulo `size`.
 
