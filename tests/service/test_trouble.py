@@ -52,6 +52,11 @@ def feed(service: LiveService, count: int, start: int = 0) -> None:
     asyncio.run(service.feed([Fed(f"a{number}", "proxy", "half") for number in range(start, start + count)]))
 
 
+def handed_on(service: LiveService) -> None:
+    """Wait until the lessons of what was kept are with the learner: they are handed on after the answer is given."""
+    asyncio.run(service.look_up("a0"))
+
+
 def predict(service: LiveService, *ids: str) -> None:
     asyncio.run(service.predict([asked(id) for id in ids]))
 
@@ -79,9 +84,11 @@ def test_a_learner_that_is_behind_refuses_predictions_before_feedback(
     predict(service, *(f"a{number}" for number in range(40)))
     os.kill(learner(service), signal.SIGSTOP)
     feed(service, 6)
+    handed_on(service)
     with pytest.raises(BusyError, match="the learner is behind"):
         predict(service, "b")
     feed(service, 6, start=6)
+    handed_on(service)
     with pytest.raises(BusyError, match="the learner is behind"):
         feed(service, 1, start=12)
     os.kill(learner(service), signal.SIGCONT)
@@ -201,7 +208,7 @@ def test_a_learner_that_died_is_not_waited_for(tmp_path: Path, monkeypatch: pyte
     waiting = service.numbers()["lessons_waiting"]
     predict(service, *(f"a{number}" for number in range(1, 40)))
     feed(service, 39, start=1)
-    asyncio.run(service.look_up("a1"))  # answered once the lessons would have been handed on
+    handed_on(service)
     assert service.numbers()["lessons_waiting"] == waiting, "they are in the log, and not held for nobody"
     service.close()
     service = opened(tmp_path)
