@@ -16,11 +16,12 @@ from presage.drivers.counted import count_experts
 from presage.errors import SettingError
 from presage.logs.episodes import to_episode
 from presage.logs.rows import read_log
-from presage.service.core import LiveService, open_service
+from presage.service.core import LiveService
 from presage.service.folders import open_folder
 from presage.service.history import refold, sent
 from presage.service.limits import Limits
 from presage.service.messages import Asked, Fed
+from presage.service.opening import open_service
 from presage.service.tasks import task_forecaster
 from presage.task.served import as_served
 from presage.task.task import load_task

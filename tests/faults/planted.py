@@ -7,6 +7,8 @@ from contextlib import AbstractContextManager
 from typing import Any
 from unittest.mock import patch
 
+from msgspec.structs import replace
+
 from presage.store import connection, schema
 from presage.store.appender import Appender
 from presage.store.connection import PRAGMAS
@@ -73,7 +75,7 @@ def _forget(self: SqliteLog, ids: Iterable[str]) -> dict[str, Known]:
 def _lose_parked(known: Known, event: Event, seq: int, at: int) -> Joined:
     joined = join(known, event, seq, at)
     if isinstance(event.body, Predicted) and joined.decision is Decision.ACCEPTED:
-        return joined._replace(known=joined.known._replace(proxy_seq=0, outcome_seq=0))
+        return replace(joined, known=joined.known._replace(proxy_seq=0, outcome_seq=0))
     return joined
 
 
@@ -94,7 +96,7 @@ def _repeats_count(known: Known, event: Event, seq: int, at: int) -> Joined:
 def _late_trains(known: Known, event: Event, seq: int, at: int) -> Joined:
     joined = join(known, event, seq, at)
     if joined.bin is Bin.LATE and joined.decision is Decision.ACCEPTED and event.kind == Kind.PROXY:
-        return joined._replace(bin=Bin.TRAINED, known=joined.known._replace(proxy_bin=Bin.TRAINED, proxy_seq=seq))
+        return replace(joined, bin=Bin.TRAINED, known=joined.known._replace(proxy_bin=Bin.TRAINED, proxy_seq=seq))
     return joined
 
 
@@ -119,7 +121,7 @@ def _pairs_missed(lessons: Iterable[Lesson], previous: int) -> tuple[list[Lesson
     """An outcome does not meet the proxy that came after it in the same batch."""
     all_of = list(lessons)
     proxies = [each for each in all_of if each.kind == Kind.PROXY]
-    told = [each if 0 < each.y_seq < previous else each._replace(y_seq=0) for each in proxies]
+    told = [each if 0 < each.y_seq < previous else replace(each, y_seq=0) for each in proxies]
     return told, [each for each in all_of if each.kind == Kind.OUTCOME]
 
 
@@ -142,7 +144,7 @@ def _overlook(self: SqliteLog) -> None:
 
 def _clock_of_today(self: Group, event: Event, now: int) -> Answer:
     """Events are dated by the clock of whoever joins them, not by their own."""
-    return _take(self, event._replace(at=0), now)
+    return _take(self, replace(event, at=0), now)
 
 
 def _trust_what_is_found(self: SqliteLog, task: bytes) -> None:

@@ -4,6 +4,7 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
+from msgspec.structs import replace
 
 from presage.service.watch.fold import Watch
 from presage.service.watch.subject import Subject
@@ -116,4 +117,4 @@ def _by_model(event: Event, model: int) -> Event:
     if not isinstance(event.body, Predicted):
         return event
     body = event.body
-    return event._replace(body=Predicted(body.features, body.symbols, body.dense, model, body.said, body.memo))
+    return replace(event, body=Predicted(body.features, body.symbols, body.dense, model, body.said, body.memo))

@@ -11,15 +11,16 @@ import pytest
 
 from presage.errors import OtherTaskError
 from presage.service import teacher
-from presage.service.core import LiveService, horizons_of, open_service
+from presage.service.core import LiveService
 from presage.service.engines import engine_for
 from presage.service.features import feature_encoder
 from presage.service.folders import open_folder
 from presage.service.limits import Limits
 from presage.service.messages import Asked, Fed
+from presage.service.opening import open_service
 from presage.service.pupil import Pupil
 from presage.service.snapshots import KEPT
-from presage.service.tasks import task_forecaster
+from presage.service.tasks import horizons_of, task_forecaster
 from presage.spaces import Instance
 from presage.store.sqlite import SqliteLog
 from presage.store.taught import taught

@@ -11,9 +11,9 @@ import httpx
 import pytest
 
 from presage.service.app import create_app
-from presage.service.core import open_service
 from presage.service.limits import Limits, limits
 from presage.service.openapi import openapi
+from presage.service.opening import open_service
 from presage.service.problems import KINDS
 from presage.task.task import load_task
 from tests.service.fake import books

@@ -15,9 +15,10 @@ from starlette.routing import Route
 
 from presage.service.access import Access
 from presage.service.app import create_app
-from presage.service.core import LiveService, open_service
+from presage.service.core import LiveService
 from presage.service.limits import Limits
 from presage.service.openapi import openapi
+from presage.service.opening import open_service
 from tests.service.asking import Asking
 from tests.service.corpus import PLACES, Place, malformed
 from tests.service.fake import TASK, FakeService, books

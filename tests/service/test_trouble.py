@@ -12,9 +12,10 @@ import pytest
 from presage.errors import BusyError, StateFileError, StoreFailedError, StoreFullError
 from presage.service import core
 from presage.service.app import create_app
-from presage.service.core import LiveService, open_service
+from presage.service.core import LiveService
 from presage.service.limits import Limits
 from presage.service.messages import Asked, Fed
+from presage.service.opening import open_service
 from presage.service.snapshots import positions
 from presage.store.appender import Appender
 from presage.store.group import Group

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 
 import numpy as np
 import pytest
+from msgspec.structs import replace
 
 from presage.metrics.calibration import reliability
 from presage.metrics.shift import shift
@@ -228,7 +229,7 @@ def test_an_expected_loss_does_not_depend_on_its_own_outcome_or_any_later_one() 
     events = happen(1200, seed=3)
     cut = START + 10 * DAY
     other = [
-        event._replace(body=Feedback(1 - event.body.symbol))
+        replace(event, body=Feedback(1 - event.body.symbol))
         if event.kind == Kind.OUTCOME and event.at > cut and isinstance(event.body, Feedback)
         else event
         for event in events

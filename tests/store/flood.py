@@ -3,6 +3,8 @@
 from collections.abc import Iterator
 from random import Random
 
+from msgspec.structs import replace
+
 from presage.timeline.entries import Event, Feedback, Kind
 from presage.timeline.join import Horizons
 from tests.store.events import outcome, prediction, proxy
@@ -45,10 +47,10 @@ def _sent(random: Random, id: str, at: int) -> Iterator[Event]:
 
 
 def _late_by(random: Random, event: Event) -> Event:
-    return event._replace(at=event.at + random.choice((0, 1, 100, 10_000, 100_000)))
+    return replace(event, at=event.at + random.choice((0, 1, 100, 10_000, 100_000)))
 
 
 def _contradicting(event: Event) -> Event:
     if event.kind == Kind.PREDICTED:
         return prediction(event.id, 60, event.at)
-    return event._replace(body=Feedback(60))
+    return replace(event, body=Feedback(60))

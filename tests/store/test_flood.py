@@ -6,6 +6,7 @@ from pathlib import Path
 from random import Random
 
 import pytest
+from msgspec.structs import replace
 
 from presage.store.group import Answer
 from presage.store.sqlite import SqliteLog
@@ -59,7 +60,7 @@ class Flooded:
             return event
         body = event.body
         model = self.writer.counters.learn
-        return event._replace(body=Predicted(body.features, body.symbols, body.dense, model, body.said, body.memo))
+        return replace(event, body=Predicted(body.features, body.symbols, body.dense, model, body.said, body.memo))
 
     def _feed(self, lessons: list[Lesson], boundary: Boundary | None) -> None:
         self.table.feed(lessons, boundary)

@@ -4,6 +4,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import run_state_machine_as_test
+from msgspec.structs import replace
 
 from presage.errors import LogDamagedError
 from presage.store.appender import Appender
@@ -178,7 +179,7 @@ def test_a_pair_is_met_once_whichever_signal_comes_first_and_wherever_batches_en
 
 def test_an_outcome_tells_the_proxy_that_came_after_it_in_the_same_batch() -> None:
     lesson = Lesson(5, Kind.OUTCOME, b"", b"", b"", -1, 0, 1, 5, 0)
-    proxies, outcomes = told([lesson, lesson._replace(seq=6, kind=Kind.PROXY, z=2, z_seq=6)], previous=0)
+    proxies, outcomes = told([lesson, replace(lesson, seq=6, kind=Kind.PROXY, z=2, z_seq=6)], previous=0)
     assert [(each.z, each.y) for each in proxies] == [(2, -1)]
     assert [(each.z, each.y) for each in outcomes] == [(2, 1)]
 
@@ -256,7 +257,7 @@ def test_where_groups_end_changes_nothing_but_places_in_the_log(sent: list[Sent]
 @settings(max_examples=100, deadline=None)
 def test_counts_are_the_same_for_every_order_within_the_horizon(events: list[Event], data: st.DataObject) -> None:
     ends = data.draw(st.lists(st.booleans(), min_size=len(events), max_size=len(events)))
-    in_time = [event._replace(at=1 + place) for place, event in enumerate(events)]
+    in_time = [replace(event, at=1 + place) for place, event in enumerate(events)]
     *_, counts = played(in_time, ends)
     assert counts == {("x, z", 0, 1): 3, ("x, y", 0, 1): 3, ("z, y", 1, 1): 3}
 

@@ -17,7 +17,7 @@ from presage.store.sqlite import FILE, SqliteLog
 from presage.task.task import Task, load_task
 from presage.timeline.join import Horizons
 
-core: Any = Later("presage.service.core")
+tasks: Any = Later("presage.service.tasks")
 export_: Any = Later("presage.service.export")
 fold: Any = Later("presage.service.fold")
 features: Any = Later("presage.service.features")
@@ -134,6 +134,6 @@ def _opened(folder: Path) -> Iterator[Kept]:
     task = load_task(folder / TASK)
     store = SqliteLog(folder, task_digest(folder))
     try:
-        yield Kept(task, core.horizons_of(task), store)
+        yield Kept(task, tasks.horizons_of(task), store)
     finally:
         store.close()

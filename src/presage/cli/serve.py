@@ -47,7 +47,7 @@ def serve_command(task_file: Path, folder: Path, host: str, port: int, **options
     Without a token only this machine is served. It stops on SIGTERM (exit code 0) or an interrupt (130), after the
     requests under way; it ends with 3 if the disk can no longer be trusted.
     """
-    from presage.service.core import open_service  # noqa: PLC0415
+    from presage.service.opening import open_service  # noqa: PLC0415
 
     token_file, names, refold = (options.pop(name) for name in ("token_file", "names", "refold"))
     settings = Limits(**options)

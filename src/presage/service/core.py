@@ -1,10 +1,9 @@
 """The service behind HTTP: a log that one thread writes, a learner in a process of its own, and predictions between."""
 
 import asyncio
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass
-from pathlib import Path
 from threading import Event as Flag
 from threading import Thread
 from typing import Any
@@ -12,26 +11,19 @@ from typing import Any
 import numpy as np
 
 from presage.errors import BusyError, StateFileError, StoreFullError
-from presage.service.engines import Engine, Parameters, engine_for
-from presage.service.features import feature_encoder
-from presage.service.folders import TASK, open_folder
+from presage.service.engines import Engine
+from presage.service.events import Events
 from presage.service.limits import Limits
 from presage.service.messages import Answered, Asked, Done, Fed, Looked
-from presage.service.snapshots import positions
-from presage.service.tasks import task_forecaster
 from presage.service.teacher import Teacher
-from presage.service.watch.fold import Watch
-from presage.service.watch.look_back import look_back
-from presage.service.watch.subject import subject_of
-from presage.service.watch.watcher import Names, Sample, Watcher
+from presage.service.watch.watcher import Sample, Watcher
 from presage.spaces import Array, Instance
 from presage.store.group import Answer
 from presage.store.log import LogStore
-from presage.store.sqlite import SqliteLog
 from presage.store.writer import Writer
-from presage.task.task import Task, load_task
-from presage.timeline.entries import NOTHING, Event, Feedback, Kind, Predicted, decode_predicted
-from presage.timeline.join import Bin, Decision, Horizons, Known
+from presage.task.task import Task
+from presage.timeline.entries import NOTHING, Event, Kind, Predicted, decode_predicted
+from presage.timeline.join import Bin, Decision, Known
 
 TICK = 1.0
 """Seconds between two looks at what is overdue."""
@@ -39,7 +31,6 @@ TICK = 1.0
 LAG = 500_000
 """Lessons that may wait while the learner is at work before predictions are refused; twice as many, and feedback is."""
 
-_UNKNOWN = Feedback(NOTHING)
 _STATUSES = {decision: decision.value for decision in Decision}
 _BINS = {bin: "" if bin is Bin.NONE else bin.name.lower() for bin in Bin}
 
@@ -52,39 +43,8 @@ class Parts:
     engine: Engine
     writer: Writer
     teacher: Teacher
-    horizons: Horizons
     clock: Callable[[], int]
     watcher: Watcher
-
-
-def open_service(task_file: Path, folder: Path, settings: Limits, clock: Callable[[], int]) -> "LiveService":
-    """The service of a task on its data folder; what was there before is taken up again."""
-    feature_encoder(load_task(task_file))  # a task that cannot be served is refused before anything is made
-    task, digest = open_folder(task_file, folder)
-    engine, horizons = engine_for(task_forecaster(task)), horizons_of(task)
-    store = SqliteLog(folder, digest)
-    snapshots = folder / "snapshots"
-    known = [seq for seq in positions(snapshots) if 0 < seq <= store.head.seq] if snapshots.exists() else []
-    try:
-        chains = {str(seq): store.chain_at(seq).hex() for seq in known}
-        teacher = Teacher(engine, folder / TASK, snapshots, chains)
-        teacher.catch_up(store, horizons)
-        watch = Watch(subject_of(engine.forecaster, horizons))
-        look_back(watch, store)
-        _warm_up(engine, teacher.model.parameters)
-    except BaseException:
-        store.close()
-        raise
-    watcher = Watcher(watch, Names(task.name, engine.forecaster.name, task.proxy().values, task.outcome.values))
-    writer = Writer(store, horizons, clock, teacher.teach, show=watcher.see)
-    return LiveService(Parts(task, engine, writer, teacher, horizons, clock, watcher), settings)
-
-
-def horizons_of(task: Task) -> Horizons:
-    """How long the signals of a task are waited for."""
-    proxy, outcome = task.proxy(), task.outcome
-    absent = (NOTHING if s.absent_symbol is None else s.absent_symbol for s in (proxy, outcome))
-    return Horizons(proxy.horizon.microseconds, outcome.horizon.microseconds, *absent)
 
 
 class LiveService:
@@ -92,9 +52,8 @@ class LiveService:
 
     def __init__(self, parts: Parts, settings: Limits) -> None:
         self._parts, self._settings = parts, settings
-        self._encode = feature_encoder(parts.task)
+        self._events = Events(parts.task, parts.engine)
         self._values = {"proxy": parts.task.proxy().values, "outcome": parts.task.outcome.values}
-        self._signals = {kind: _signals(kind, values) for kind, values in self._values.items()}
         self._latest = 0  # the largest time that a request carried
         self._stopping = Flag()
         parts.teacher.go_live(parts.writer.published)
@@ -105,20 +64,23 @@ class LiveService:
 
     async def predict(self, asked: list[Asked]) -> list[Answered]:
         """The answers in the same order, each durable in the log."""
-        events, said, model = self._predictions(asked)
+        model = self._parts.teacher.model
+        events, said = self._events.predictions(asked, model)
         answers = await self._submit(events)
-        return [await self._answered(*each, model) for each in zip(asked, answers, said, strict=True)]
+        probabilities = np.exp(said)
+        return [await self._answered(*each, model.position) for each in zip(asked, answers, probabilities, strict=True)]
 
     async def feed(self, fed: list[Fed]) -> list[Done]:
         """What became of each, durable in the log."""
-        answers = await self._submit([self._feedback(each) for each in fed])
+        answers = await self._submit([self._events.feedback(each) for each in fed])
         return [_done(each.id, answer) for each, answer in zip(fed, answers, strict=True)]
 
     async def submit(self, events: list[Asked | Fed]) -> list[Done]:
         """What became of each of a mixed bulk, in order."""
-        predictions, _, _ = self._predictions([event for event in events if isinstance(event, Asked)])
-        made = iter(predictions)
-        answers = await self._submit([next(made) if isinstance(e, Asked) else self._feedback(e) for e in events])
+        asked = [event for event in events if isinstance(event, Asked)]
+        predictions, _ = self._events.predictions(asked, self._parts.teacher.model)
+        made, feedback = iter(predictions), self._events.feedback
+        answers = await self._submit([next(made) if isinstance(each, Asked) else feedback(each) for each in events])
         return [_done(event.id, answer) for event, answer in zip(events, answers, strict=True)]
 
     async def look_up(self, id: str) -> Looked | None:
@@ -202,25 +164,6 @@ class LiveService:
                 self._parts.teacher.keep(chain)
         self._parts.teacher.close()
 
-    def _predictions(self, asked: list[Asked]) -> tuple[list[Event], Array, int]:
-        if not asked:
-            return [], np.zeros((0, 0)), 0
-        each = [self._encode(one.values) for one in asked]
-        x = Instance(np.array([one.symbols for one in each], "<i4"), np.array([one.dense for one in each], "<f4"))
-        symbols, dense = _rows(x.symbols), _rows(x.dense)
-        model = self._parts.teacher.model
-        said = self._parts.engine.predict(model.parameters, x)
-        spoken, memos = _rows(said.log_probabilities), _rows(said.memo)
-        events = []
-        for one, categories, numbers, words, memo in zip(asked, symbols, dense, spoken, memos, strict=True):
-            body = Predicted(one.features, categories, numbers, model.position, words, memo)
-            events.append(Event(Kind.PREDICTED, one.id, body, one.at or 0))
-        return events, np.exp(said.log_probabilities), model.position
-
-    def _feedback(self, fed: Fed) -> Event:
-        kind, bodies = self._signals[fed.kind]
-        return Event(kind, fed.id, bodies.get(fed.value, _UNKNOWN), fed.at or 0)
-
     async def _submit(self, events: list[Event]) -> list[Answer]:
         self._check_lag(events)
         answers = await asyncio.wrap_future(self._parts.writer.submit(events))
@@ -286,27 +229,6 @@ class LiveService:
                 continue  # it is decided when there is room
             except Exception:
                 return  # the writer says why to all who ask
-
-
-def _signals(kind: str, values: Sequence[str]) -> tuple[Kind, dict[str, Feedback]]:
-    """What is kept of each value of a signal."""
-    bodies = {value: Feedback(symbol) for symbol, value in enumerate(values)}
-    return Kind.PROXY if kind == "proxy" else Kind.OUTCOME, bodies
-
-
-def _rows(array: Array) -> list[bytes]:
-    """The bytes of each row of an array [N, ...]."""
-    width, whole = array[0].nbytes, array.tobytes()
-    return [whole[place * width : (place + 1) * width] for place in range(len(array))]
-
-
-def _warm_up(engine: Engine, parameters: Parameters) -> None:
-    """Have what answers compiled, so that no first request waits for it."""
-    features = engine.forecaster.spaces.features
-    x = Instance(np.zeros((1, features.slots), np.int32), np.zeros((1, features.dense), np.float32))
-    engine.predict(parameters, x)
-    engine.nowcast(parameters, x, np.array([0]))
-    engine.weights(parameters)
 
 
 def _done(id: str, answer: Answer) -> Done:

@@ -13,10 +13,11 @@ import numpy as np
 from presage.errors import DataError, OutputError
 from presage.logs.resolved import NEVER_AT
 from presage.logs.rows import LogRows, Revealed
-from presage.service.core import LiveService, open_service
+from presage.service.core import LiveService
 from presage.service.folders import TASK, refolds, task_digest
 from presage.service.limits import Limits
 from presage.service.messages import Asked, Fed
+from presage.service.opening import open_service
 from presage.service.problems import Refused
 from presage.service.requests import Reader
 from presage.spaces import Array

@@ -2,10 +2,12 @@
 
 from typing import Any, NamedTuple, Protocol
 
+import msgspec
+
 from presage.spaces import Array
 
 
-class Asked(NamedTuple):
+class Asked(msgspec.Struct, frozen=True, gc=False):
     """A prediction that is asked for."""
 
     id: str
@@ -14,7 +16,7 @@ class Asked(NamedTuple):
     at: int | None = None  # microseconds; only where requests carry the time
 
 
-class Fed(NamedTuple):
+class Fed(msgspec.Struct, frozen=True, gc=False):
     """A proxy or an outcome that is fed back."""
 
     id: str
@@ -23,7 +25,7 @@ class Fed(NamedTuple):
     at: int | None = None
 
 
-class Done(NamedTuple):
+class Done(msgspec.Struct, frozen=True, gc=False):
     """What became of an event."""
 
     id: str

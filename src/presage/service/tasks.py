@@ -1,10 +1,12 @@
-"""The forecaster that a task asks for."""
+"""What a task asks for: its forecaster, and how long it waits."""
 
 from presage.forecasters.contract import Forecaster
 from presage.forecasters.named import chosen_forecasters
 from presage.spaces import Spaces
 from presage.task.features import Category
 from presage.task.task import Task, Vocabulary
+from presage.timeline.entries import NOTHING
+from presage.timeline.join import Horizons
 
 
 def task_spaces(task: Task) -> Spaces:
@@ -19,3 +21,10 @@ def task_forecaster(task: Task) -> Forecaster:
     groups = tuple(tuple(sorted(places[name] for name in group)) for group in task.forecaster.back_off)
     kind = task.forecaster.kind
     return chosen_forecasters((kind,), task_spaces(task), groups)[kind]
+
+
+def horizons_of(task: Task) -> Horizons:
+    """How long the signals of a task are waited for."""
+    proxy, outcome = task.proxy(), task.outcome
+    absent = (NOTHING if s.absent_symbol is None else s.absent_symbol for s in (proxy, outcome))
+    return Horizons(proxy.horizon.microseconds, outcome.horizon.microseconds, *absent)

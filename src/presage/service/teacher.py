@@ -143,7 +143,10 @@ class Teacher:
         message = receive(self._process.stdout)
         if message is None:
             raise StateFileError("the learner stopped", self._process.wait(), "see what it wrote above")
-        _, seq, copy, learnt = message
+        self._take(*message[1:])
+
+    def _take(self, seq: int, copy: int, learnt: int) -> None:
+        """Use what was published."""
         self._learnt += learnt
         self.model = Model(self._published.copy(copy), seq)
 
@@ -159,10 +162,8 @@ class Teacher:
         while (message := receive(self._process.stdout)) is not None:
             kind, *parts = message
             if kind == "published":
-                seq, copy, learnt = parts
-                self._learnt += learnt
-                self.model = Model(self._published.copy(copy), seq)
-                self._on_published(seq)
+                self._take(*parts)
+                self._on_published(self.model.position)
             else:
                 self._answers[kind].put(message)
         self.stopped = self.stopped or f"exit code {self._process.wait()}"

@@ -2,7 +2,8 @@
 
 from collections import Counter
 from collections.abc import Iterable
-from typing import NamedTuple
+
+import msgspec
 
 from presage.store.log import Commit, LogStore
 from presage.timeline.bins import Bins, Counters, bins_of
@@ -12,7 +13,7 @@ from presage.timeline.join import Bin, Decision, Horizons, Known, absence, absen
 _NOTHING_KNOWN = Known()
 
 
-class Answer(NamedTuple):
+class Answer(msgspec.Struct, frozen=True, gc=False):
     """What became of an event."""
 
     decision: Decision

@@ -56,7 +56,9 @@ _BINS = tuple(Bin)
 
 def known_in(row: Any) -> Known:
     """What a row of `known` says."""
-    return Known._make((*row[:5], _BINS[row[5]], *row[6:9], _BINS[row[9]], *row[10:]))
+    first, predicted, at, features, z, z_bin, z_entry, z_seq, y, y_bin, y_entry, y_seq = row
+    proxy, outcome = (z, _BINS[z_bin], z_entry, z_seq), (y, _BINS[y_bin], y_entry, y_seq)
+    return Known._make((first, predicted, at, features, *proxy, *outcome))
 
 
 def row_of(counters: Counters) -> tuple[int, ...]:

@@ -71,7 +71,7 @@ class SqliteLog:
             rows = list(self._db.executemany(schema.FIND, ((id,) for id in ids)))
         try:
             return {row[0]: schema.known_in(row[1:]) for row in rows}
-        except (IndexError, TypeError) as error:
+        except (IndexError, TypeError, ValueError) as error:
             raise LogDamagedError("what is known of an id is not", repr(error), "restore a backup") from error
 
     def commit(self, commit: Commit) -> Head:

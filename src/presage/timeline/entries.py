@@ -46,7 +46,7 @@ class Learn(msgspec.Struct, array_like=True, frozen=True, gc=False):
     outcomes: int
 
 
-class Event(NamedTuple):
+class Event(msgspec.Struct, frozen=True, gc=False):
     """What is sent: a prediction, a proxy or an outcome."""
 
     kind: Kind

@@ -13,6 +13,8 @@ import hashlib
 from enum import Enum, IntEnum
 from typing import NamedTuple
 
+import msgspec
+
 from presage.timeline.entries import NOTHING, Event, Feedback, Kind, Predicted
 
 
@@ -45,7 +47,7 @@ class Known(NamedTuple):
     outcome_seq: int = 0
 
 
-_PROXY, _OUTCOME = Known._fields.index("proxy"), Known._fields.index("outcome")  # where the four fields of each begin
+_PROXY_AT, _OUTCOME_AT = map(Known._fields.index, ("proxy", "outcome"))  # where the four fields of each begin
 
 
 class Horizons(NamedTuple):
@@ -65,7 +67,7 @@ class Decision(Enum):
     CONFLICT = "conflict"  # something else is in the log already: nothing is appended
 
 
-class Joined(NamedTuple):
+class Joined(msgspec.Struct, frozen=True, gc=False):
     """What becomes of an event, and what is known of its id then."""
 
     decision: Decision
@@ -74,20 +76,27 @@ class Joined(NamedTuple):
     reason: str = ""  # of a conflict
 
 
+# Members by names of their own: in Python 3.11 to look one up in its enumeration takes as long as to make a tuple, and
+# every event would do so a dozen times.
+_PROXY = Kind.PROXY
+_NONE, _PARKED, _TRAINED, _ABSENT, _LATE, _QUARANTINED, _OPEN = Bin
+_ACCEPTED, _REPEATED, _CONFLICT = Decision
+
+
 def predicted(known: Known, body: Predicted, seq: int, at: int) -> Joined:
     """What becomes of a prediction that would be entry `seq`; feedback parked for it is learnable from here on."""
     features = hashlib.blake2b(body.features, digest_size=16).digest()
     if known.predicted:
         if known.features == features:
-            return Joined(Decision.REPEATED, known, prediction_bin(known))
+            return Joined(_REPEATED, known, prediction_bin(known))
         reason = "the id was predicted with other features"
-        return Joined(Decision.CONFLICT, known, reason=reason)
-    known = Known._make((known.first or seq, seq, at, features, *known[_PROXY:]))
-    if known.proxy_bin is Bin.PARKED:
-        known = known._replace(proxy_bin=Bin.TRAINED, proxy_seq=seq)
-    if known.outcome_bin is Bin.PARKED:
-        known = known._replace(outcome_bin=Bin.TRAINED, outcome_seq=seq)
-    return Joined(Decision.ACCEPTED, known, prediction_bin(known))
+        return Joined(_CONFLICT, known, reason=reason)
+    known = Known._make((known.first or seq, seq, at, features, *known[_PROXY_AT:]))
+    if known.proxy_bin is _PARKED:
+        known = known._replace(proxy_bin=_TRAINED, proxy_seq=seq)
+    if known.outcome_bin is _PARKED:
+        known = known._replace(outcome_bin=_TRAINED, outcome_seq=seq)
+    return Joined(_ACCEPTED, known, prediction_bin(known))
 
 
 def overdue(known: Known, kind: Kind, at: int, horizons: Horizons) -> bool:
@@ -96,21 +105,21 @@ def overdue(known: Known, kind: Kind, at: int, horizons: Horizons) -> bool:
     Its absence is to be decided then, before anything else is made of the signal: so feedback that comes late finds
     the same however soon after the horizon somebody looked.
     """
-    if kind == Kind.PROXY:
-        return bool(known.predicted) and known.proxy_bin is Bin.NONE and at > known.predicted_at + horizons.proxy
-    return bool(known.predicted) and known.outcome_bin is Bin.NONE and at > known.predicted_at + horizons.outcome
+    if kind == _PROXY:
+        return bool(known.predicted) and known.proxy_bin is _NONE and at > known.predicted_at + horizons.proxy
+    return bool(known.predicted) and known.outcome_bin is _NONE and at > known.predicted_at + horizons.outcome
 
 
 def absent(known: Known, kind: Kind, seq: int, horizons: Horizons) -> Known:
     """What is known once entry `seq` decided that an overdue signal did not come."""
-    if kind == Kind.PROXY:
-        return known._replace(proxy_bin=Bin.ABSENT, proxy_seq=seq if horizons.absent_proxy != NOTHING else 0)
-    return known._replace(outcome_bin=Bin.ABSENT, outcome_seq=seq if horizons.absent_outcome != NOTHING else 0)
+    if kind == _PROXY:
+        return known._replace(proxy_bin=_ABSENT, proxy_seq=seq if horizons.absent_proxy != NOTHING else 0)
+    return known._replace(outcome_bin=_ABSENT, outcome_seq=seq if horizons.absent_outcome != NOTHING else 0)
 
 
 def fed(known: Known, kind: Kind, symbol: int, seq: int) -> Joined:
     """What becomes of a proxy or an outcome that would be entry `seq`, and that is not overdue."""
-    is_proxy = kind == Kind.PROXY
+    is_proxy = kind == _PROXY
     value, bin, entry = (
         (known.proxy, known.proxy_bin, known.proxy_entry)
         if is_proxy
@@ -118,26 +127,26 @@ def fed(known: Known, kind: Kind, symbol: int, seq: int) -> Joined:
     )
     if entry:
         if value == symbol:
-            return Joined(Decision.REPEATED, known, bin)
+            return Joined(_REPEATED, known, bin)
         reason = f"another {kind.name.lower()} came before for the id"
-        return Joined(Decision.CONFLICT, known, reason=reason)
+        return Joined(_CONFLICT, known, reason=reason)
     bin = _bin_of(known, bin, symbol)
-    learnable = seq if bin is Bin.TRAINED else known.proxy_seq if is_proxy else known.outcome_seq
+    learnable = seq if bin is _TRAINED else known.proxy_seq if is_proxy else known.outcome_seq
     first = known.first or seq
     came = symbol, bin, seq, learnable
     if is_proxy:  # made anew as a whole: to replace some fields takes three times as long
-        known = Known._make((first, *known[1:_PROXY], *came, *known[_OUTCOME:]))
+        known = Known._make((first, *known[1:_PROXY_AT], *came, *known[_OUTCOME_AT:]))
     else:
-        known = Known._make((first, *known[1:_OUTCOME], *came))
-    return Joined(Decision.ACCEPTED, known, bin)
+        known = Known._make((first, *known[1:_OUTCOME_AT], *came))
+    return Joined(_ACCEPTED, known, bin)
 
 
 def _bin_of(known: Known, bin: Bin, symbol: int) -> Bin:
-    if bin is Bin.ABSENT:
-        return Bin.LATE
+    if bin is _ABSENT:
+        return _LATE
     if symbol < 0:
-        return Bin.QUARANTINED
-    return Bin.TRAINED if known.predicted else Bin.PARKED
+        return _QUARANTINED
+    return _TRAINED if known.predicted else _PARKED
 
 
 def join(known: Known, event: Event, seq: int, at: int) -> Joined:
@@ -149,7 +158,7 @@ def join(known: Known, event: Event, seq: int, at: int) -> Joined:
 
 def absence(kind: Kind, horizons: Horizons) -> tuple[Kind, Feedback]:
     """The kind and the body of the entry that decides that a signal did not come."""
-    if kind == Kind.PROXY:
+    if kind == _PROXY:
         return Kind.ABSENT_PROXY, Feedback(horizons.absent_proxy)
     return Kind.ABSENT_OUTCOME, Feedback(horizons.absent_outcome)
 
@@ -158,14 +167,14 @@ def entry_of(known: Known, kind: Kind) -> int:
     """The seq of the entry of a kind that names an id; 0: there is none."""
     if kind == Kind.PREDICTED:
         return known.predicted
-    return known.proxy_entry if kind == Kind.PROXY else known.outcome_entry
+    return known.proxy_entry if kind == _PROXY else known.outcome_entry
 
 
 def prediction_bin(known: Known) -> Bin:
     """The bin of the entry of a prediction: open as long as a signal is awaited, then that of the better signal."""
     bins = (known.proxy_bin, known.outcome_bin)
-    if Bin.NONE in bins:
-        return Bin.OPEN
-    if Bin.TRAINED in bins:
-        return Bin.TRAINED
-    return Bin.QUARANTINED if bins == (Bin.QUARANTINED, Bin.QUARANTINED) else Bin.ABSENT
+    if _NONE in bins:
+        return _OPEN
+    if _TRAINED in bins:
+        return _TRAINED
+    return _QUARANTINED if bins == (_QUARANTINED, _QUARANTINED) else _ABSENT

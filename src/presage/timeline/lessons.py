@@ -4,11 +4,14 @@ from collections.abc import Iterable, Iterator
 from operator import attrgetter
 from typing import NamedTuple
 
+import msgspec
+from msgspec.structs import replace
+
 from presage.timeline.entries import NOTHING, Kind, Predicted
 from presage.timeline.join import Bin, Horizons, Known
 
 
-class Lesson(NamedTuple):
+class Lesson(msgspec.Struct, array_like=True, frozen=True, gc=False):
     """A proxy or an outcome to learn; positions are those in the log at which a signal became learnable."""
 
     seq: int  # of the entry that made it learnable: the feedback, the decision that it did not come, or the prediction
@@ -73,6 +76,6 @@ def told(lessons: Iterable[Lesson], previous: int) -> tuple[list[Lesson], list[L
     outcomes = [lesson for lesson in ordered if lesson.kind == Kind.OUTCOME]
     met = {lesson.predicted: lesson for lesson in proxies}
     return (
-        [lesson if 0 < lesson.y_seq < previous else lesson._replace(y=NOTHING, y_seq=0) for lesson in proxies],
-        [lesson._replace(z=(of := met.get(lesson.predicted, lesson)).z, z_seq=of.z_seq) for lesson in outcomes],
+        [lesson if 0 < lesson.y_seq < previous else replace(lesson, y=NOTHING, y_seq=0) for lesson in proxies],
+        [replace(lesson, z=(of := met.get(lesson.predicted, lesson)).z, z_seq=of.z_seq) for lesson in outcomes],
     )

@@ -22,12 +22,12 @@ def refold(entries: Iterable[Entry], horizons: Horizons) -> Known:
             fits = overdue(known, signal, entry.at, horizons)
             known = absent(known, signal, entry.seq, horizons)
         elif kind is Kind.PREDICTED:
-            decision, known, *_ = predicted(known, decode_predicted(entry.body), entry.seq, entry.at)
-            fits = decision is Decision.ACCEPTED
+            joined = predicted(known, decode_predicted(entry.body), entry.seq, entry.at)
+            fits, known = joined.decision is Decision.ACCEPTED, joined.known
         else:
-            fits = not overdue(known, kind, entry.at, horizons)
-            decision, known, *_ = fed(known, kind, decode_feedback(entry.body).symbol, entry.seq)
-            fits = fits and decision is Decision.ACCEPTED
+            late = overdue(known, kind, entry.at, horizons)
+            joined = fed(known, kind, decode_feedback(entry.body).symbol, entry.seq)
+            fits, known = not late and joined.decision is Decision.ACCEPTED, joined.known
         if not fits:
             wrong = f"entry {entry.seq} of the log does not follow from those before it"
             raise LogDamagedError(wrong, entry.id, "restore the folder from a backup")

@@ -1,12 +1,12 @@
 """Sightings: entries of the log as somebody sees them who only looks on."""
 
-from typing import NamedTuple
+import msgspec
 
 from presage.timeline.entries import Entry, Predicted
 from presage.timeline.join import Known
 
 
-class Sighting(NamedTuple):
+class Sighting(msgspec.Struct, frozen=True, gc=False):
     """An entry, and what is known of its id then or since; positions in the log tell which of it was known then."""
 
     entry: Entry

@@ -45,10 +45,9 @@ class Bodies(NamedTuple):
 
 def sights(sightings: Sequence[Sighting], subject: Subject) -> Sights:
     """The columns of sightings."""
-    entries, knowns, _ = zip(*sightings, strict=True)
-    seqs, ats, kinds, *_ = zip(*entries, strict=True)
+    seqs, ats, kinds, *_ = zip(*(sighting.entry for sighting in sightings), strict=True)
     seq, at, kind = np.array(seqs, np.int64), np.array(ats, np.int64), _small(kinds)
-    known = dict(zip(Known._fields, zip(*knowns, strict=True), strict=True))
+    known = dict(zip(Known._fields, zip(*(sighting.known for sighting in sightings), strict=True), strict=True))
     predicted, predicted_at = (np.array(known[name], np.int64) for name in ("predicted", "predicted_at"))
     awaited = (predicted > 0) & (predicted < seq)  # the prediction came before this entry
     feedback = (kind == Kind.PROXY) | (kind == Kind.OUTCOME)
@@ -84,7 +83,7 @@ def _small(values: Sequence[int]) -> Array:
 
 def bodies(sightings: Sequence[Sighting], rows: Array, subject: Subject, most: float) -> Bodies:
     """The predictions of some rows of sightings; no log-probability lies below -`most`."""
-    asked = [body for _, _, body in (sightings[row] for row in rows.tolist()) if body is not None]
+    asked = [body for body in (sightings[row].body for row in rows.tolist()) if body is not None]
     assert len(asked) == len(rows)
     said = np.frombuffer(b"".join([body.said for body in asked]), "<f4").reshape(len(asked), subject.outcomes)
     width = 4 * subject.experts * subject.outcomes

@@ -1,0 +1,55 @@
+"""A service opened on a data folder: what the log holds is learnt and looked at again before anybody is answered."""
+
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+
+from presage.service.core import LiveService, Parts
+from presage.service.engines import Engine, Parameters, engine_for
+from presage.service.features import feature_encoder
+from presage.service.folders import TASK, open_folder
+from presage.service.limits import Limits
+from presage.service.snapshots import positions
+from presage.service.tasks import horizons_of, task_forecaster
+from presage.service.teacher import Teacher
+from presage.service.watch.fold import Watch
+from presage.service.watch.look_back import look_back
+from presage.service.watch.subject import subject_of
+from presage.service.watch.watcher import Names, Watcher
+from presage.spaces import Instance
+from presage.store.sqlite import SqliteLog
+from presage.store.writer import Writer
+from presage.task.task import load_task
+
+
+def open_service(task_file: Path, folder: Path, settings: Limits, clock: Callable[[], int]) -> LiveService:
+    """The service of a task on its data folder; what was there before is taken up again."""
+    feature_encoder(load_task(task_file))  # a task that cannot be served is refused before anything is made
+    task, digest = open_folder(task_file, folder)
+    engine, horizons = engine_for(task_forecaster(task)), horizons_of(task)
+    store = SqliteLog(folder, digest)
+    snapshots = folder / "snapshots"
+    known = [seq for seq in positions(snapshots) if 0 < seq <= store.head.seq] if snapshots.exists() else []
+    try:
+        chains = {str(seq): store.chain_at(seq).hex() for seq in known}
+        teacher = Teacher(engine, folder / TASK, snapshots, chains)
+        teacher.catch_up(store, horizons)
+        watch = Watch(subject_of(engine.forecaster, horizons))
+        look_back(watch, store)
+        _warm_up(engine, teacher.model.parameters)
+    except BaseException:
+        store.close()
+        raise
+    watcher = Watcher(watch, Names(task.name, engine.forecaster.name, task.proxy().values, task.outcome.values))
+    writer = Writer(store, horizons, clock, teacher.teach, show=watcher.see)
+    return LiveService(Parts(task, engine, writer, teacher, clock, watcher), settings)
+
+
+def _warm_up(engine: Engine, parameters: Parameters) -> None:
+    """Have what answers compiled, so that no first request waits for it."""
+    features = engine.forecaster.spaces.features
+    x = Instance(np.zeros((1, features.slots), np.int32), np.zeros((1, features.dense), np.float32))
+    engine.predict(parameters, x)
+    engine.nowcast(parameters, x, np.array([0]))
+    engine.weights(parameters)
