@@ -44,6 +44,9 @@ FEATURES = {
     "bought": "2026-11-16T09:30:00Z",
 }
 
+EMMA: dict[str, Any] = {"id": "emma", "features": FEATURES}
+"""A prediction that is asked for."""
+
 
 def books() -> Task:
     return read_task(TASK)

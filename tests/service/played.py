@@ -116,5 +116,4 @@ def watched(played: Played, subject: Subject = SUBJECT) -> Watch:
 def _by_model(event: Event, model: int) -> Event:
     if not isinstance(event.body, Predicted):
         return event
-    body = event.body
-    return replace(event, body=Predicted(body.features, body.symbols, body.dense, model, body.said, body.memo))
+    return replace(event, body=replace(event.body, model=model))

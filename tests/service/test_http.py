@@ -9,31 +9,14 @@ from urllib.parse import quote
 
 import httpx
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from presage.errors import BusyError, StoreFailedError, StoreFullError
-from presage.service.access import Access
 from presage.service.app import create_app
 from presage.service.limits import Limits
 from presage.service.messages import Asked
-from presage.service.problems import Refused
-from presage.service.strict import check_keys
 from tests.service.asking import JSON, NDJSON, Asking
 from tests.service.corpus import PLACES, Place, malformed
-from tests.service.fake import FEATURES, FakeService, books
-
-EMMA: dict[str, Any] = {"id": "emma", "features": FEATURES}
-
-
-@pytest.fixture
-def service() -> FakeService:
-    return FakeService(books())
-
-
-@pytest.fixture
-def ask(service: FakeService) -> Asking:
-    return Asking(create_app(service, books()))
+from tests.service.fake import EMMA, FEATURES, FakeService, books
 
 
 def lines(*events: dict[str, Any]) -> bytes:
@@ -236,91 +219,6 @@ def test_a_look_up_tells_what_is_known(ask: Asking) -> None:
     assert list(known["nowcast"]) == ["left", "finished"]
 
 
-@pytest.mark.parametrize(
-    ("headers", "status"),
-    [
-        ({}, 415),
-        ({"content-type": "text/plain"}, 415),
-        ({"content-type": "application/json; charset=latin-1"}, 415),
-        ({"content-type": "application/x-www-form-urlencoded"}, 415),
-        ({"content-type": "multipart/form-data; boundary=x"}, 415),
-        ({"content-type": "application/json", "content-encoding": "gzip"}, 415),
-        ({"content-type": "application/json", "content-encoding": "deflate, br"}, 415),
-        ({"content-type": "application/json; charset=UTF-8"}, 200),
-        ({"content-type": "Application/JSON", "content-encoding": "identity"}, 200),
-    ],
-)
-def test_only_plain_json_is_taken(ask: Asking, service: FakeService, headers: dict[str, str], status: int) -> None:
-    answer = ask.post("/v1/predictions", content=json.dumps(EMMA).encode(), headers=headers)
-    assert answer.status_code == status
-    assert service.head == (status == 200)
-
-
-@pytest.mark.parametrize(
-    "headers",
-    [
-        {}, {"authorization": "Bearer wrong-wrong-wrong"}, {"authorization": "Bearer "}, {"authorization": "Bearer"},
-        {"authorization": "Basic right-right-right"}, {"authorization": "right-right-right"},
-        {"authorization": "Bearer right-right-righ"}, {"authorization": "Bearer right-right-rightx"},
-        {"authorization": "Bearer right-right-right right-right-right"}, {"cookie": "token=right-right-right"},
-    ],
-)  # fmt: skip
-def test_without_the_right_token_nothing_is_told_and_nothing_changes(
-    service: FakeService, headers: dict[str, str]
-) -> None:
-    ask = Asking(create_app(service, books(), access=Access("right-right-right")), headers)
-    for path in ("/v1/model", "/metrics", "/openapi.json", "/v1/predictions", "/v1/predictions/a", "/v1/events", "/x"):
-        answer = ask.post(path, EMMA)
-        assert (answer.status_code, answer.headers["www-authenticate"]) == (401, "Bearer")
-        assert "right" not in answer.text
-    assert [ask.get(path).status_code for path in ("/", "/healthz", "/readyz")] == [200, 200, 200]
-    assert service.head == 0
-
-
-@pytest.mark.parametrize("written", ["Bearer right-right-right", "bearer  right-right-right"])
-def test_with_the_right_token_all_is_answered(service: FakeService, written: str) -> None:
-    ask = Asking(create_app(service, books(), access=Access("right-right-right")), {"authorization": written})
-    assert ask.post("/v1/predictions", EMMA).status_code == 200
-    assert ask.get("/metrics").status_code == 200
-
-
-@pytest.mark.parametrize(
-    "host",
-    ["evil.example", "localhost.evil.example", "evil.example:8000", "localhost@evil.example", "", "127.0.0.1.nip.io",
-     "[::2]", "localhost:80:80", "0.0.0.0"],
-)  # fmt: skip
-def test_a_request_for_another_host_is_refused(ask: Asking, service: FakeService, host: str) -> None:
-    answer = ask.post("/v1/predictions", EMMA, headers={"host": host})
-    assert answer.status_code == 421
-    assert service.head == 0
-
-
-@pytest.mark.parametrize("host", ["localhost", "LOCALHOST:8000", "127.0.0.1", "127.0.0.1:1", "[::1]:8000", "[::1]"])
-def test_a_request_for_this_machine_is_answered(ask: Asking, host: str) -> None:
-    assert ask.post("/v1/predictions", EMMA, headers={"host": host}).status_code == 200
-
-
-def test_a_query_is_refused(ask: Asking, service: FakeService) -> None:
-    assert ask.post("/v1/predictions?rank=true", EMMA).status_code == 400
-    assert service.head == 0
-
-
-@pytest.mark.parametrize(
-    ("method", "path", "status"),
-    [
-        ("GET", "/v1/predictions", 405), ("DELETE", "/v1/predictions/emma", 405), ("PUT", "/v1/events", 405),
-        ("GET", "/v1/predictions%0A", 404), ("POST", "/v1/proxies%0A", 404), ("POST", "/v1/proxies/", 404),
-        ("GET", "/v1", 404), ("GET", "/../etc/passwd", 404), ("OPTIONS", "/v1/events", 405),
-        ("HEAD", "/healthz", 200),
-    ],
-)  # fmt: skip
-def test_only_the_addresses_there_are_answer(ask: Asking, method: str, path: str, status: int) -> None:
-    answer = ask(method, path)
-    assert answer.status_code == status
-    assert ("allow" in answer.headers) == (status == 405)
-    assert "location" not in answer.headers
-
-
 def test_health_and_readiness_are_told_apart(ask: Asking, service: FakeService) -> None:
     service.why = "the log is being read"
     assert ask.get("/healthz").json() == {"status": "ok", "why": ""}
@@ -393,19 +291,3 @@ def test_a_bulk_gives_others_a_turn_while_it_is_read(service: FakeService) -> No
 
     asyncio.run(both())
     assert order == ["/v1/predictions", "/v1/events"]
-
-
-@given(st.recursive(
-    st.none() | st.booleans() | st.integers() | st.text(':"\\a\u00e9', max_size=4),
-    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(':"\\a\u00e9', max_size=3), inner, max_size=3),
-    max_leaves=8,
-), st.booleans(), st.sampled_from([None, 1]))  # fmt: skip
-def test_equal_keys_are_found_wherever_colons_and_quotes_stand(value: Any, escaped: bool, indent: int | None) -> None:
-    sizes: list[int] = []
-    body = json.dumps({"all": value}, ensure_ascii=escaped, indent=indent, separators=(" ,", "\n:")).encode()
-    json.loads(body, object_pairs_hook=lambda pairs: sizes.append(len(pairs)))
-    keys = sum(sizes)
-    check_keys(body, keys)
-    twice = body[:-1] + b',"all":":"}'
-    with pytest.raises(Refused, match="'all' twice"):
-        check_keys(twice, keys)

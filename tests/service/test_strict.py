@@ -1,14 +1,17 @@
 """What a refusal says, however large the request is made: it takes no longer than reading it."""
 
 import json
+from typing import Any
 
 import msgspec
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from presage.service.limits import Limits
 from presage.service.problems import Refused
 from presage.service.requests import Reader
-from presage.service.strict import WORDS
+from presage.service.strict import WORDS, check_keys
 from tests.service.fake import FEATURES, books
 
 LARGE = Limits().body_bytes
@@ -47,3 +50,19 @@ def test_a_refusal_names_the_place_and_what_stands_there(body: object, where: st
     assert refusal.where == where
     if value is not None:
         assert refusal.value == value
+
+
+@given(st.recursive(
+    st.none() | st.booleans() | st.integers() | st.text(':"\\a\u00e9', max_size=4),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(':"\\a\u00e9', max_size=3), inner, max_size=3),
+    max_leaves=8,
+), st.booleans(), st.sampled_from([None, 1]))  # fmt: skip
+def test_equal_keys_are_found_wherever_colons_and_quotes_stand(value: Any, escaped: bool, indent: int | None) -> None:
+    sizes: list[int] = []
+    body = json.dumps({"all": value}, ensure_ascii=escaped, indent=indent, separators=(" ,", "\n:")).encode()
+    json.loads(body, object_pairs_hook=lambda pairs: sizes.append(len(pairs)))
+    keys = sum(sizes)
+    check_keys(body, keys)
+    twice = body[:-1] + b',"all":":"}'
+    with pytest.raises(Refused, match="'all' twice"):
+        check_keys(twice, keys)

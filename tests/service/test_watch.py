@@ -1,8 +1,6 @@
-"""The watch: sums that can be checked against the log, a memory that does not grow, an alarm that can be trusted."""
+"""The watch: sums that can be checked against the log."""
 
-import json
 import math
-import threading
 from collections import Counter
 from collections.abc import Iterator
 
@@ -11,38 +9,29 @@ import pytest
 from msgspec.structs import replace
 
 from presage.metrics.calibration import reliability
-from presage.metrics.shift import shift
-from presage.service.watch.buckets import SIZE, Buckets, Stretch, gather
 from presage.service.watch.columns import COHORT, KINDS
-from presage.service.watch.drift import LEAST_COST, Looker, State, judge
+from presage.service.watch.drift import State
 from presage.service.watch.feedback import known_panel, pending_panel, reliability_panel
 from presage.service.watch.fold import Watch
 from presage.service.watch.look_back import look_back
 from presage.service.watch.losses import early_panel, loss_panel, weights_panel
-from presage.service.watch.marginal import MOST, Marginal
-from presage.service.watch.stability import words
 from presage.service.watch.subject import Subject, subject_of
-from presage.service.watch.watcher import WAITING, Names, Sample, Watcher
 from presage.spaces import Array, Spaces
 from presage.store.seen import seen
 from presage.timeline.entries import Entry, Event, Feedback, Kind, Predicted, decode_predicted
-from presage.timeline.join import Bin, Decision, Known
+from presage.timeline.join import Bin, Known
 from presage.timeline.lessons import outcome_learnt, proxy_learnt
 from tests.service.played import (
     DAY,
     HORIZONS,
-    HOUR,
     REVERSED,
     START,
     SUBJECT,
     Played,
     happen,
     play,
-    telling,
     watched,
 )
-
-NAMES = Names("books", "mixture", ("closed", "begun", "half"), ("left", "finished"))
 
 
 @pytest.fixture(scope="module")
@@ -244,56 +233,6 @@ def test_an_expected_loss_does_not_depend_on_its_own_outcome_or_any_later_one() 
     np.testing.assert_array_equal(early(events), early(other))
 
 
-@pytest.mark.parametrize("start", [0, START])
-def test_buckets_keep_every_sum_while_they_widen_and_then_let_go_of_the_oldest_only(start: int) -> None:
-    buckets = Buckets(1, 30 * DAY)
-    at = start + np.arange(0, 40 * DAY, HOUR)
-    for part in np.array_split(at, 97):
-        buckets.add(part, 0)
-    assert buckets.sums.shape == (SIZE, 1)
-    stretch = buckets.stretches()
-    assert stretch.sums.sum() == len(at)
-    widest = buckets.width
-    assert 30 * DAY <= SIZE * widest < 60 * DAY
-    for part in np.array_split(at + 100 * DAY, 13):
-        buckets.add(part, 0)
-    stretch = buckets.stretches()
-    assert buckets.width == widest
-    assert buckets.slid
-    assert stretch.sums.sum() == np.count_nonzero(np.r_[at, at + 100 * DAY] >= stretch.start[0])
-    assert stretch.start[0] <= at[-1] + 100 * DAY - 30 * DAY
-    buckets.add(at[:5], 0)
-    assert buckets.stretches().sums.sum() == stretch.sums.sum(), "what is older than the memory is not kept"
-
-
-def test_gathered_stretches_hold_everything_in_order_and_enough_each() -> None:
-    draw = np.random.default_rng(0)
-    counted = draw.poisson(3, 200).astype(float)
-    stretch = Stretch(np.arange(200) * 10, np.arange(1, 201) * 10, counted[:, None])
-    found = gather(stretch, counted, most=25, least=20)
-    assert found.sums.sum() == counted.sum()
-    assert (found.sums >= 20).all()
-    assert len(found.sums) <= 25
-    assert (found.start[1:] == found.end[:-1]).all()
-    assert not len(gather(stretch, counted, most=25, least=1e6).sums)
-
-
-def test_the_marginal_remembers_few_states_and_forgets_little() -> None:
-    draw = np.random.default_rng(0)
-    y = (draw.random(20_000) < 0.3).astype(int)
-    seq = 3 * np.arange(1, 20_001)
-    marginal = Marginal(2)
-    for part in np.array_split(np.arange(20_000), 50):
-        marginal.add(seq[part], y[part])
-    assert len(marginal._seqs) <= MOST
-    model = draw.integers(0, 60_000, 500)
-    known = np.searchsorted(seq, model)
-    ones = np.r_[0, y.cumsum()][known]
-    exact = -np.log((ones + 1) / (known + 2))
-    np.testing.assert_allclose(marginal.losses(model, np.ones(500, int)), exact, atol=0.1)
-    assert np.abs(marginal.losses(model, np.ones(500, int)) - exact)[known > 1000].max() < 0.005
-
-
 def test_a_forecaster_without_experts_says_why_there_is_nothing_to_weigh_or_compare() -> None:
     subject = Subject(3, 2, HORIZONS)
     watch = watched(play(happen(800)), subject)
@@ -312,177 +251,6 @@ def test_subjects_know_the_direct_experts_of_a_mixture() -> None:
     subject = subject_of(mixture(spaces), HORIZONS)
     assert (subject.families, subject.direct, subject.experts) == (("direct", "factored", "residual"), (0,), 3)
     assert subject_of(residual_table(spaces), HORIZONS) == Subject(3, 2, HORIZONS)
-
-
-# Drift of g.
-
-
-def cohorts(draw: np.random.Generator, groups: int, rows: int, spread: float = 0.0, turn: int | None = None) -> Array:
-    """Counts [groups, 3, 2]; log-odds wander from group to group, and are others from group `turn` on."""
-    odds = np.tile([-2.5, -0.5, 1.2], (groups, 1)) + draw.normal(0, spread, (groups, 3))
-    if turn is not None:
-        odds[turn:] -= [0.0, 0.5, 1.5]
-    z = draw.multinomial(rows, [0.3, 0.4, 0.3], groups)
-    ones = draw.binomial(z, 1 / (1 + np.exp(-odds)))
-    return np.stack([z - ones, ones], axis=-1)
-
-
-def looked(tables: Array) -> list[State]:
-    """What is said after each group, by one who forgets those before the last hundred."""
-    found, looker = [], Looker(3, 2)
-    for upto in range(1, len(tables) + 1):
-        start = DAY * np.arange(upto)[-100:]
-        stretch = Stretch(start, start + DAY, tables[:upto][-100:].reshape(len(start), -1).astype(float))
-        found.append(looker.look(stretch, float(tables[: upto - len(start)].sum())).state)
-    return found
-
-
-@pytest.mark.parametrize(("rows", "spread"), [(40, 0.0), (400, 0.0), (400, 0.3)])
-def test_hardly_ever_is_there_an_alarm_or_a_word_where_g_does_not_change(rows: int, spread: float) -> None:
-    draw = np.random.default_rng([rows, int(10 * spread)])
-    streams = [looked(cohorts(draw, 120, rows, spread)) for _ in range(25)]
-    assert not any(state is State.ALARM for stream in streams for state in stream)
-    # A sign in one stream of a hundred is allowed: more than 3 of 25 has a chance of 3e-5.
-    assert sum(State.SLIGHT in stream for stream in streams) <= 3
-    assert streams[0][0] is State.UNKNOWN
-    assert streams[0][-1] is State.STABLE
-
-
-def test_an_alarm_comes_soon_after_g_has_changed_and_names_the_time() -> None:
-    draw = np.random.default_rng(5)
-    for _ in range(20):
-        tables = cohorts(draw, 60, 100, 0.1, turn=40)
-        found = looked(tables)
-        assert State.ALARM not in found[:40]
-        assert State.ALARM in found[40:50], "a thousand rows are enough"
-        start = DAY * np.arange(60)
-        verdict = judge(Stretch(start, start + DAY, tables.reshape(60, -1).astype(float)), (3, 2), 60)
-        assert verdict.state is State.ALARM
-        assert verdict.since is not None
-        assert abs(verdict.since - 40 * DAY) <= 3 * DAY
-        assert verdict.nats > LEAST_COST
-        assert "has changed" in words(verdict, (3, 2))
-
-
-def test_a_change_too_small_to_matter_is_told_and_raises_no_alarm() -> None:
-    draw = np.random.default_rng(6)
-    z = draw.multinomial(200_000, [0.3, 0.4, 0.3], 30)
-    odds = np.tile([-2.5, -0.5, 1.2], (30, 1)) + 0.1 * (np.arange(30) >= 15)[:, None]
-    ones = draw.binomial(z, 1 / (1 + np.exp(-odds)))
-    start = DAY * np.arange(30)
-    tables = np.stack([z - ones, ones], axis=-1).reshape(30, -1).astype(float)
-    verdict = judge(Stretch(start, start + DAY, tables), (3, 2), 30)
-    assert verdict.state is State.SLIGHT
-    assert "a little" in words(verdict, (3, 2))
-
-
-def test_the_chance_of_a_split_is_about_right_where_nothing_changes() -> None:
-    draw = np.random.default_rng(7)
-    p = np.array([shift(cohorts(draw, 10, 300)).p for _ in range(400)])
-    assert (p < 0.05).mean() < 0.05 + 3 * math.sqrt(0.05 * 0.95 / 400)
-    assert (p < 0.5).mean() > 0.1, "it can be small"
-
-
-def test_the_cost_of_an_older_g_is_its_divergence() -> None:
-    before, after = np.array([[700.0, 300.0]]), np.array([[300.0, 700.0]])
-    found = shift(np.stack([before] * 8 + [after] * 8) * 100)
-    assert found.split == 8
-    assert found.nats == pytest.approx(0.7 * math.log(0.7 / 0.3) + 0.3 * math.log(0.3 / 0.7), abs=0.001)
-
-
-@pytest.mark.long
-def test_the_watch_raises_the_alarm_once_changed_predictions_have_matured() -> None:
-    events = happen(2400, seed=8, turn=1200)
-    states: dict[State, int] = {}
-    watch = Watch(SUBJECT)
-    for sightings in play(events).shown:
-        watch.see(sightings)
-        states.setdefault(watch.look().state, watch.at)
-    assert State.STABLE in states
-    turned = START + 360 * HOUR
-    assert turned < states[State.ALARM] < turned + 10 * DAY + 200 * HOUR, "after some hundred rows that have matured"
-    since = watch.look().since
-    assert since is not None
-    assert abs(since - turned) < 4 * DAY
-
-
-@pytest.mark.long
-def test_outcomes_that_are_known_at_different_times_raise_no_alarm() -> None:
-    watch = Watch(SUBJECT)
-    for sightings in play(happen(1500, seed=9, delay=telling)).shown:
-        watch.see(sightings)
-        assert watch.look().state in (State.UNKNOWN, State.STABLE)
-    assert watch.look().state is State.STABLE
-
-
-# Who watches.
-
-
-def sample(played: Played) -> Sample:
-    refused = {(Kind.PROXY, Decision.REPEATED): 3, (Kind.OUTCOME, Decision.CONFLICT): 2}
-    weights = {"direct-table": 0.25, "direct-network": 0.25, "residual-table": 0.5}
-    return Sample(played.store.head.seq, played.store.counters, refused, 7, 5, weights, "")
-
-
-def test_a_frame_is_made_when_somebody_looks_and_has_everything(played: Played) -> None:
-    watcher = Watcher(Watch(SUBJECT), NAMES)
-    for sightings in played.shown:
-        watcher.see(sightings)
-    watcher.turn(sample(played))
-    assert watcher.watched()[0] == 0, "nobody had looked"
-    watcher.turn(sample(played))
-    number, frame = watcher.watched()
-    assert number == 1
-    told = json.loads(frame)
-    assert told["bins"] == played.store.counters.bins._asdict()
-    assert told["refused"] == {
-        "repeated": {"predictions": 0, "proxies": 3, "outcomes": 0},
-        "conflict": {"predictions": 0, "proxies": 0, "outcomes": 2},
-    }
-    assert told["weights"]["families"] == {"direct": [0.5], "residual": [0.5]}
-    assert told["lag"]["lessons"] == 7
-    assert told["lag"]["over_time"] == [7, 7]
-    assert told["drift"]["state"] == "stable"
-    assert len(frame) < 20_000
-    assert watcher.numbers()["g_drift_alarm"] == 0
-
-
-def test_a_frame_can_be_made_of_nothing() -> None:
-    watcher = Watcher(Watch(SUBJECT), NAMES)
-    watcher.watched()
-    watcher.turn(sample(play([])))
-    told = json.loads(watcher.watched()[1])
-    assert told["at"] is None
-    assert told["loss"]["at"] == told["early"]["at"] == told["drift"]["at"] == []
-    assert told["drift"]["state"] == "unknown"
-
-
-def test_the_one_who_shows_is_never_kept_waiting_and_what_is_too_much_is_counted(played: Played) -> None:
-    watcher = Watcher(Watch(SUBJECT), NAMES)
-    shown = 0
-    while not watcher.missed:
-        watcher.see(played.shown[shown % len(played.shown)])
-        shown += 1
-    assert watcher._given - watcher._taken <= WAITING + 100
-    watcher.see(played.shown[0])
-    assert watcher.numbers()["watch_missed_total"] == watcher.missed > len(played.shown[0])
-
-
-def test_a_watcher_takes_turns_in_a_thread_until_it_is_closed(played: Played) -> None:
-    watcher, folded = Watcher(Watch(SUBJECT), NAMES), threading.Event()
-
-    def stands() -> Sample:
-        if watcher.watch.seq == played.store.head.seq:
-            folded.set()
-        return sample(played)
-
-    for sightings in played.shown:
-        watcher.see(sightings)
-    watcher.start(stands)
-    watcher.watched()
-    assert folded.wait(20)
-    watcher.close()
-    assert watcher.watched()[0] > 0
 
 
 def test_after_a_restart_the_end_of_the_log_is_looked_at_and_no_more(played: Played, watch: Watch) -> None:

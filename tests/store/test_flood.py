@@ -58,9 +58,7 @@ class Flooded:
     def _asked(self, event: Event) -> Event:
         if not isinstance(event.body, Predicted):
             return event
-        body = event.body
-        model = self.writer.counters.learn
-        return replace(event, body=Predicted(body.features, body.symbols, body.dense, model, body.said, body.memo))
+        return replace(event, body=replace(event.body, model=self.writer.counters.learn))
 
     def _feed(self, lessons: list[Lesson], boundary: Boundary | None) -> None:
         self.table.feed(lessons, boundary)

@@ -236,3 +236,13 @@ def test_a_log_of_which_an_older_part_was_rewritten_is_refused_by_reading_it(tmp
     forger.close()
     with pytest.raises(LogDamagedError, match="is not what was kept"):
         SqliteLog(tmp_path, TASK)
+
+
+@pytest.mark.parametrize(
+    "damage", ["UPDATE known SET proxy_bin = 99", "ALTER TABLE known ADD COLUMN more INTEGER NOT NULL DEFAULT 0"]
+)
+def test_what_cannot_be_known_of_an_id_is_refused(log: SqliteLog, damage: str) -> None:
+    appended(log, [prediction("a")])
+    log._db.execute(damage)
+    with pytest.raises(LogDamagedError, match="what is known of an id is not"):
+        log.find(["a"])
