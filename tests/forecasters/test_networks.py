@@ -42,7 +42,7 @@ def rows(spaces: Spaces, count: int = 16, seed: int = 0) -> Rows:
 
 def test_the_residual_loss_gives_no_gradient_to_the_first_tower() -> None:
     batch = rows(DENSE)
-    plan = TowerPlan(Training(), DENSE.features, 2, extra=5)
+    plan = TowerPlan(Training(output_start="random"), DENSE.features, 2, extra=5)
     tower = plan.init(jax.random.key(0))
     table = jax.random.normal(jax.random.key(1), (3, 2))
 
@@ -81,7 +81,7 @@ def test_with_the_residual_at_zero_the_residual_network_is_the_factored_one() ->
 
 def test_one_step_is_the_step_worked_out_by_hand() -> None:
     """Backpropagation through a tower of two hidden layers, in plain NumPy and float64."""
-    how = Training(hidden=(4, 3), learning_rate=0.1, l2=0.01)
+    how = Training(hidden=(4, 3), learning_rate=0.1, l2=0.01, output_start="random")
     plan = TowerPlan(how, DENSE.features, 2)
     tower, batch = plan.init(jax.random.key(0)), rows(DENSE)
     weight = jnp.asarray([1, 0] * 8, jnp.int32)
@@ -104,7 +104,7 @@ def test_one_step_is_the_step_worked_out_by_hand() -> None:
 @pytest.mark.parametrize("l2", [0.01, 4.0])
 def test_symbol_rows_are_a_dense_first_layer_over_one_hot_codes(l2: float) -> None:
     """The sparse road against the dense one; at l2=4 the scale is folded back into the rows again and again."""
-    how = Training(hidden=(6, 4), learning_rate=0.2, l2=l2)
+    how = Training(hidden=(6, 4), learning_rate=0.2, l2=l2, output_start="random")
     sparse = TowerPlan(how, Features(symbols=(5,), sets=(SetOf(4, 2),), dense=2), 3)
     dense = TowerPlan(how, Features(dense=11), 3)
     tower = sparse.init(jax.random.key(0))

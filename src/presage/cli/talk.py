@@ -3,7 +3,8 @@
 import dataclasses
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import Any
+from types import NoneType
+from typing import Any, get_args, get_origin, get_type_hints
 
 import click
 from rich.console import Console
@@ -47,24 +48,29 @@ def changed(settings: Any, changes: tuple[str, ...]) -> Any:
     (1.0, 0.5)
     """
     fields = {field.name: getattr(settings, field.name) for field in dataclasses.fields(settings)}
+    hints = get_type_hints(type(settings))
     values = {}
     for change in changes:
         name, equals, text = change.partition("=")
         if not equals or name not in fields:
             raise SettingError("a setting is changed by name=value", change, f"the names are {', '.join(fields)}")
-        values[name] = _parsed(name, text, fields[name])
+        values[name] = _parsed(name, text, hints[name], fields[name])
     return dataclasses.replace(settings, **values)
 
 
-def _parsed(name: str, text: str, like: Any) -> Any:
-    kind = type(like[0] if isinstance(like, tuple) else like)
+def _parsed(name: str, text: str, hint: Any, like: Any) -> Any:
+    """The value of a setting of type `hint`, perhaps optional: one value, or several with commas between them."""
+    if NoneType in get_args(hint):
+        hint = next(each for each in get_args(hint) if each is not NoneType)
+    several = get_origin(hint) is tuple
+    kind = get_args(hint)[0] if several else hint
     try:
         parts = [kind(part) for part in text.split(",")]
     except ValueError as error:
         raise SettingError(f"{name} cannot be read as {kind.__name__}", text, f"give it like {like}") from error
-    if not isinstance(like, tuple) and len(parts) > 1:
+    if not several and len(parts) > 1:
         raise SettingError(f"{name} takes one value", text, f"give it like {like}")
-    return tuple(parts) if isinstance(like, tuple) else parts[0]
+    return tuple(parts) if several else parts[0]
 
 
 set_option = click.option(

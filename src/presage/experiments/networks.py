@@ -27,6 +27,9 @@ NAMES = ("direct", "factored", "residual", "mixture")
 class NetworkSettings:
     """How networks and oracles learn; the base of an experiment's settings.
 
+    `hidden`, `learning_rate` and `l2` are those of every tower, unless the tower of h (`h_hidden`, `h_rate`, `h_l2`)
+    or the residual tower (`residual_rate`) has its own; `proxy_rate` is the learning rate of g.
+
     The oracles are towers like the direct network's, trained by Adam on data without delay. The paper gives neither
     their batches nor whether they have L2: `oracle_batch` is ours, and they have none.
     """
@@ -37,6 +40,11 @@ class NetworkSettings:
     learning_rate: float = 0.1
     l2: float = 0.01
     proxy_rate: float = 1.0
+    h_hidden: tuple[int, ...] | None = None
+    h_rate: float | None = None
+    h_l2: float | None = None
+    residual_rate: float | None = None
+    output_start: str = "zero"
     optimiser: str = "sgd"
     buffer: int = 1000
     start: int = 128
@@ -54,8 +62,16 @@ class NetworkSettings:
             whole(name, getattr(self, name))
         for name in ("learning_rate", "proxy_rate", "oracle_rate"):
             positive(name, getattr(self, name))
-        between("l2", self.l2, 0.0, 1.0)
+        for name in ("h_rate", "residual_rate"):
+            if getattr(self, name) is not None:
+                positive(name, getattr(self, name))
+        for name in ("l2", "h_l2"):
+            if getattr(self, name) is not None:
+                between(name, getattr(self, name), 0.0, 1.0)
+        for units in (*self.hidden, *(self.h_hidden or ())):
+            whole("hidden units", units)
         one_of("optimiser", self.optimiser, ("sgd", "adam"))
+        one_of("output_start", self.output_start, ("zero", "random"))
 
     def networks(self, spaces: Spaces) -> Forecaster:
         """The mixture of the direct, the factored and the residual network."""
@@ -65,11 +81,17 @@ class NetworkSettings:
             "hidden": self.hidden,
             "learning_rate": self.learning_rate,
             "l2": self.l2,
+            "output_start": self.output_start,
             "optimiser": self.optimiser,
         }
-        factored = factored_network(spaces, proxy_rate=self.proxy_rate, **how)
-        residual = residual_network(spaces, proxy_rate=self.proxy_rate, **how)
-        return mixture(spaces, [direct_network(spaces, **how), factored, residual])
+        own = {"hidden": self.h_hidden, "learning_rate": self.h_rate, "l2": self.h_l2}
+        through: dict[str, Any] = how | {
+            "proxy_rate": self.proxy_rate,
+            "h": {name: value for name, value in own.items() if value is not None},
+        }
+        correction = {} if self.residual_rate is None else {"learning_rate": self.residual_rate}
+        residual = residual_network(spaces, correction=correction, **through)
+        return mixture(spaces, [direct_network(spaces, **how), factored_network(spaces, **through), residual])
 
     def oracle(self, spaces: Spaces) -> TowerPlan:
         """The tower of an oracle."""

@@ -1,6 +1,7 @@
 """The factored network: a tower for h(z|x) trained as proxies come, a logit table for g(y|z) shared by all."""
 
-from dataclasses import asdict
+from collections.abc import Mapping
+from dataclasses import asdict, replace
 from functools import partial
 from typing import Any, NamedTuple
 
@@ -25,15 +26,21 @@ class FactoredNetwork(NamedTuple):
 
 
 def factored_network(
-    spaces: Spaces, *, proxy_rate: float = 1.0, replay: Replay | None = None, **training: Any
+    spaces: Spaces,
+    *,
+    proxy_rate: float = 1.0,
+    h: Mapping[str, Any] | None = None,
+    replay: Replay | None = None,
+    **training: Any,
 ) -> Forecaster:
     """A forecaster that sums g(y|z) h(z|x) over proxies, h a tower and g bare logits (FF; Figures 3b and 3c).
 
     Args:
         spaces: the instances, proxies and outcomes.
         proxy_rate: the learning rate of g, from proxies to outcomes.
+        h: fields of `Training` for the tower of h, where it differs from `training`.
         replay: windows and cadence; the paper's GitHub settings if left out.
-        training: fields of `Training`: hidden, learning_rate, l2, initial, floor, buckets, optimiser
+        training: fields of `Training`: hidden, learning_rate, l2, initial, output_start, floor, buckets, optimiser
             (of the towers; g keeps to SGD).
 
     >>> factored_network(Spaces(10, 3, 2), proxy_rate=0.1).name
@@ -41,13 +48,14 @@ def factored_network(
     """
     how = Training(**training)
     positive("proxy_rate", proxy_rate)
-    h = TowerPlan(how, spaces.features, spaces.proxies)
+    of_h = replace(how, **(h or {}))
+    tower = TowerPlan(of_h, spaces.features, spaces.proxies)
 
     def init(key: Key) -> FactoredNetwork:
-        return init_factors(h, spaces, key)
+        return init_factors(tower, spaces, key)
 
     def predict(state: FactoredNetwork, x: Instance) -> Forecast:
-        proxies = log_softmax(h.logits(state.proxies, x))  # [Z]
+        proxies = log_softmax(tower.logits(state.proxies, x))  # [Z]
         outcomes = log_softmax(state.outcomes)  # [Z, Y]
         return Forecast(with_floor(log_sum_exp(proxies[:, None] + outcomes, axis=0), how.floor), ())
 
@@ -55,9 +63,9 @@ def factored_network(
         return with_floor(log_softmax(state.outcomes[z]), how.floor)
 
     def rehearse(state: FactoredNetwork, proxies: Rows, outcomes: Rows) -> FactoredNetwork:
-        return rehearse_factors(h, proxy_rate, state, proxies, outcomes)
+        return rehearse_factors(tower, proxy_rate, state, proxies, outcomes)
 
-    settings = (*asdict(how).items(), ("proxy_rate", proxy_rate))
+    settings = (*asdict(how).items(), ("proxy_rate", proxy_rate), ("h", tuple(asdict(of_h).items())))
     return Forecaster(
         "factored-network", spaces, settings, replay or Replay(), init, predict, nowcast, unmoved, rehearse
     )

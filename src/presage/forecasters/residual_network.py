@@ -1,6 +1,7 @@
 """The residual network: the factored one with a tower that corrects g for the instance, per proxy."""
 
-from dataclasses import asdict
+from collections.abc import Mapping
+from dataclasses import asdict, replace
 from functools import partial
 from typing import Any, NamedTuple
 
@@ -30,6 +31,8 @@ def residual_network(
     *,
     proxy_rate: float = 1.0,
     clip: float = 10.0,
+    h: Mapping[str, Any] | None = None,
+    correction: Mapping[str, Any] | None = None,
     replay: Replay | None = None,
     **training: Any,
 ) -> Forecaster:
@@ -43,8 +46,10 @@ def residual_network(
         spaces: the instances, proxies and outcomes.
         proxy_rate: the learning rate of g, from proxies to outcomes.
         clip: the largest correction of a logit.
+        h: fields of `Training` for the tower of h, where it differs from `training`.
+        correction: the same for the residual tower, whose output layer always starts at zero.
         replay: windows and cadence; the paper's GitHub settings if left out.
-        training: fields of `Training`: hidden, learning_rate, l2, initial, floor, buckets, optimiser
+        training: fields of `Training`: hidden, learning_rate, l2, initial, output_start, floor, buckets, optimiser
             (of the towers; g keeps to SGD).
 
     >>> residual_network(Spaces(10, 3, 2), clip=5.0).name
@@ -53,12 +58,13 @@ def residual_network(
     how = Training(**training)
     positive("proxy_rate", proxy_rate)
     positive("clip", clip)
-    h = TowerPlan(how, spaces.features, spaces.proxies)
-    residual = TowerPlan(how, spaces.features, spaces.outcomes, extra=spaces.proxies + spaces.outcomes)
+    of_h, of_residual = replace(how, **(h or {})), replace(how, **{**(correction or {}), "output_start": "zero"})
+    tower = TowerPlan(of_h, spaces.features, spaces.proxies)
+    residual = TowerPlan(of_residual, spaces.features, spaces.outcomes, extra=spaces.proxies + spaces.outcomes)
 
     def init(key: Key) -> ResidualNetwork:
         factors_key, residual_key = jax.random.split(key)
-        return ResidualNetwork(init_factors(h, spaces, factors_key), residual.init(residual_key, zero_last=True))
+        return ResidualNetwork(init_factors(tower, spaces, factors_key), residual.init(residual_key))
 
     def corrected(state: ResidualNetwork, x: Instance, one_hot: Array, table: Array) -> Array:
         """The log-probabilities of g corrected for x, for rows of one-hot proxies and their logits."""
@@ -68,7 +74,7 @@ def residual_network(
 
     def predict(state: ResidualNetwork, x: Instance) -> Forecast:
         table = state.factors.outcomes  # [Z, Y]
-        proxies = log_softmax(h.logits(state.factors.proxies, x))  # [Z]
+        proxies = log_softmax(tower.logits(state.factors.proxies, x))  # [Z]
         one_hot = namespace(table).eye(spaces.proxies, dtype=table.dtype)
         outcomes = corrected(state, x, one_hot, table)  # [Z, Y]
         return Forecast(with_floor(log_sum_exp(proxies[:, None] + outcomes, axis=0), how.floor), ())
@@ -79,14 +85,20 @@ def residual_network(
         return with_floor(corrected(state, x, one_hot, table[z]), how.floor)
 
     def rehearse(state: ResidualNetwork, proxies: Rows, outcomes: Rows) -> ResidualNetwork:
-        factors = rehearse_factors(h, proxy_rate, state.factors, proxies, outcomes)
+        factors = rehearse_factors(tower, proxy_rate, state.factors, proxies, outcomes)
         (z, y), weight = pairs(outcomes.z, outcomes.y, outcomes.weight)
         table = state.factors.outcomes  # as it was before this step, as in the loss of g
         loss = partial(residual_loss, table=table, clip=clip, z=z, y=y, weight=weight)
         extra = residual_inputs(table, z)
         return ResidualNetwork(factors, residual.descend(state.residual, outcomes.x, extra, loss, weight))
 
-    settings = (*asdict(how).items(), ("proxy_rate", proxy_rate), ("clip", clip))
+    settings = (
+        *asdict(how).items(),
+        ("proxy_rate", proxy_rate),
+        ("clip", clip),
+        ("h", tuple(asdict(of_h).items())),
+        ("correction", tuple(asdict(of_residual).items())),
+    )
     return Forecaster(
         "residual-network", spaces, settings, replay or Replay(), init, predict, nowcast, unmoved, rehearse
     )

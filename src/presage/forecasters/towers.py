@@ -48,21 +48,24 @@ class Training:
     """How towers are built and trained; the defaults are those of the paper's GitHub experiment.
 
     `initial` scales the starting weights, a truncated normal of deviation initial / sqrt(fan-in); biases start
-    at 0. `l2` is the weight of half the squared weights, biases apart. `floor` is the share of the uniform
-    distribution in every prediction, so that none reaches 0. `buckets` bounds the symbol rows of a column. The
-    `optimiser` is "sgd" or "adam".
+    at 0. The output layer starts at zero too, so that a tower begins by saying nothing; with `output_start` "random"
+    it starts like the others. `l2` is the weight of half the squared weights, biases apart. `floor` is the share of the
+    uniform distribution in every prediction, so that none reaches 0. `buckets` bounds the symbol rows of a column.
+    The `optimiser` is "sgd" or "adam".
     """
 
     hidden: tuple[int, ...] = (40, 20)
     learning_rate: float = 0.1
     l2: float = 0.01
     initial: float = 1.0
+    output_start: str = "zero"
     floor: float = 1e-4
     buckets: int = BUCKETS
     optimiser: str = "sgd"
 
     def __post_init__(self) -> None:
         one_of("optimiser", self.optimiser, ("sgd", "adam"))
+        one_of("output_start", self.output_start, ("zero", "random"))
         object.__setattr__(self, "hidden", tuple(whole("hidden", units) for units in self.hidden))
         if not self.hidden:
             raise SettingError("a tower needs a hidden layer", self.hidden, "give hidden=(40, 20), say")
@@ -82,13 +85,13 @@ class TowerPlan:
     outputs: int
     extra: int = 0
 
-    def init(self, key: Key, *, zero_last: bool = False) -> Tower:
-        """Starting parameters; with `zero_last` the tower starts by answering zeros."""
+    def init(self, key: Key) -> Tower:
+        """Starting parameters."""
         rows = sum(self._rows)
         sizes = (rows + self.features.dense + self.extra, *self.training.hidden, self.outputs)
         keys = jax.random.split(key, len(sizes) - 1)
         weights = [self._start(key, shape) for key, *shape in zip(keys, sizes, sizes[1:], strict=False)]
-        if zero_last:
+        if self.training.output_start == "zero":
             weights[-1] = jnp.zeros_like(weights[-1])
         dense = [weights[0][rows:], *weights[1:]]
         layers = tuple(Layer(w, jnp.zeros(w.shape[1])) for w in dense)
