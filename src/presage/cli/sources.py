@@ -1,8 +1,11 @@
 """What an experiment is played on: a folder of real data, or an embedded world."""
 
 import hashlib
+from collections.abc import Callable
 from dataclasses import replace
+from functools import cache
 from pathlib import Path
+from typing import TypeVar
 
 from presage.cli.talk import changed, tell_exclusions
 from presage.errors import SettingError
@@ -12,6 +15,8 @@ from presage.worlds.commits import CommitHistory
 from presage.worlds.market import Market
 from presage.worlds.marketplace import MarketplaceSettings
 from presage.worlds.repositories import RepositorySettings
+
+Found = TypeVar("Found")
 
 
 def commit_source(data: Path | None, changes: tuple[str, ...], seed: int) -> tuple[CommitHistory, str]:
@@ -35,6 +40,24 @@ def market_source(data: Path | None, changes: tuple[str, ...], seed: int, wanted
     market, left_out = read_market(data)
     tell_exclusions(left_out)
     return market, _digest(data, "items.parquet", "launch.parquet", "calendar.parquet")
+
+
+def commit_sources(data: Path | None, changes: tuple[str, ...]) -> Callable[[int], tuple[CommitHistory, str]]:
+    """A commit history for each seed; real data are read once."""
+    if data is None:
+        return cache(lambda seed: commit_source(data, changes, seed))
+    return _always(commit_source(data, changes, 0))
+
+
+def market_sources(data: Path | None, changes: tuple[str, ...], wanted: int) -> Callable[[int], tuple[Market, str]]:
+    """A market for each seed; real data are read once."""
+    if data is None:
+        return cache(lambda seed: market_source(data, changes, seed, wanted))
+    return _always(market_source(data, changes, 0, wanted))
+
+
+def _always(same: Found) -> Callable[[int], Found]:
+    return lambda seed: same  # noqa: ARG005
 
 
 def _no_world(changes: tuple[str, ...]) -> None:

@@ -14,6 +14,8 @@ from rich.table import Table
 from presage.errors import SettingError
 from presage.logs.exclusions import Exclusions
 
+MOST_SEEDS = 1000
+
 console = Console(stderr=True, highlight=False)
 
 
@@ -78,5 +80,25 @@ set_option = click.option(
 )
 json_option = click.option("--json", "as_json", is_flag=True, help="Print one JSON object on stdout.")
 seed_option = click.option(
-    "--seed", type=click.IntRange(min=0), default=0, show_default=True, help="Draw another world."
+    "--seed", type=click.IntRange(min=0), default=0, show_default=True, help="Seed for all random draws."
 )
+
+
+class Seeds(click.ParamType[tuple[int, ...]]):
+    """Seeds such as 0-11, or 0,3,7."""
+
+    name = "seeds"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> tuple[int, ...]:
+        """The seeds, in ascending order and none twice."""
+        if isinstance(value, tuple):
+            return value
+        found: set[int] = set()
+        for part in str(value).split(","):
+            first, dash, last = part.strip().partition("-")
+            if not first.isdecimal() or (dash and not last.isdecimal()) or (dash and int(last) < int(first)):
+                self.fail(f"{value!r} is not a list of seeds such as 0-11 or 0,3,7", param, ctx)
+            found.update(range(int(first), int(last or first) + 1))
+        if len(found) > MOST_SEEDS:
+            self.fail(f"{len(found):,} seeds are too many: give at most {MOST_SEEDS}", param, ctx)
+        return tuple(sorted(found))

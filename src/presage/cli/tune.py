@@ -1,4 +1,4 @@
-"""`presage tune`: the learning rates and L2 that suit some data, found the way the paper did."""
+"""`presage tune`: the settings of the networks that suit some data, found the way the paper did."""
 
 import dataclasses
 import json
@@ -16,7 +16,7 @@ from presage.experiments.github.problem import score_github
 from presage.experiments.marketplace import settings as marketplace
 from presage.experiments.marketplace.problem import score_marketplace
 from presage.experiments.networks import NAMES
-from presage.experiments.tuning import APART, Search, Tried, trials_played, tune
+from presage.experiments.tuning import APART, FIRST, SECOND, Search, Tried, combinations, tune
 from presage.store.files import check_folder, write_together
 
 Command = TypeVar("Command", bound=Callable[..., Any])
@@ -38,11 +38,17 @@ def _values(name: str, default: tuple[float, ...], what: str) -> Callable[[Comma
 @click.argument("experiment", type=click.Choice(["github", "marketplace"]))
 @click.option("--data", type=click.Path(path_type=Path), help="Real data, in a folder; an embedded world if left out.")
 @click.option("--trials", type=click.IntRange(min=2), default=10, show_default=True, help="Trials of each combination.")
-@click.option("--search", "kind", type=click.Choice(["grid", "random"]), default="grid", show_default=True)
-@click.option("--draws", type=click.IntRange(min=1), default=12, show_default=True, help="Of a random search, a stage.")
-@_values("--learning-rates", Search.learning_rates, "Stage 1: learning rates of the towers.")
-@_values("--l2s", Search.l2s, "Stage 1: weights of L2.")
-@_values("--proxy-rates", Search.proxy_rates, "Stage 2: learning rates from proxies to outcomes.")
+@click.option(
+    "--search",
+    "kind",
+    type=click.Choice(["grid", "random"]),
+    default="grid",
+    show_default=True,
+    help="How the first step tries its values; the second always draws.",
+)
+@click.option("--draws", type=click.IntRange(1, 1000), default=Search.draws, show_default=True, help="Random draws.")
+@_values("--learning-rates", Search.learning_rates, "Step 1: learning rates of all towers.")
+@_values("--l2s", Search.l2s, "Step 1: L2 of all towers.")
 @click.option("--jobs", type=click.IntRange(min=1), default=1, show_default=True, help="Combinations tried at a time.")
 @seed_option
 @click.option("--out", type=click.Path(path_type=Path), help="Keep the record of the search in this folder.")
@@ -56,18 +62,19 @@ def tune_command(  # noqa: PLR0917
     draws: int,
     learning_rates: tuple[float, ...],
     l2s: tuple[float, ...],
-    proxy_rates: tuple[float, ...],
     jobs: int,
     seed: int,
     out: Path | None,
     changes: tuple[str, ...],
     as_json: bool,
 ) -> int:
-    """Search settings in two stages, as the paper did: first those of the direct network, then the others.
+    """Search settings in two steps, as the paper did: first those of the direct network, then the others.
 
-    Worlds and trials are drawn with seeds apart from those that `presage reproduce` reports.
+    The first step chooses the learning rate and L2 of all towers by direct's loss. The second draws the layers, rate
+    and L2 of the tower of h, the rate of g and that of the residual tower, and chooses by the mean of factored's and
+    residual's losses. Worlds and trials are drawn with seeds apart from those that `presage reproduce` reports.
     """
-    search = Search(kind, learning_rates, l2s, proxy_rates, draws, jobs)
+    search = Search(kind, learning_rates, l2s, draws=draws, jobs=jobs)
     paper: Any = github.PAPER if experiment == "github" else marketplace.PAPER
     settings = changed(dataclasses.replace(paper, trials=trials, seed=seed), changes)
     if out:
@@ -79,25 +86,38 @@ def tune_command(  # noqa: PLR0917
         score = partial(
             score_marketplace, *market_source(data, (), seed + APART, max(settings.launches, settings.items))
         )
-    with progress_bar(f"{experiment}: combinations", trials_played(search)) as progress:
+    with progress_bar(f"{experiment}: combinations", combinations(search)) as progress:
         best, tried = tune(settings, score, search, progress)
     result: dict[str, Any] = {
         "experiment": experiment,
         "settings": dataclasses.asdict(settings),
         "search": dataclasses.asdict(search),
-        "best": {name: getattr(best, name) for name in ("learning_rate", "l2", "proxy_rate")},
-        "tried": [one._asdict() for one in tried],
+        "best": {name: getattr(best, name) for name in FIRST + SECOND},
+        "tried": [{"step": one.step, **one.settings, **one.score._asdict()} for one in tried],
     }
     if out:
         write_together(out, {f"tuning-{experiment}.json": json.dumps(result, indent=1).encode()})
     if as_json:
         click.echo(json.dumps(result))
-    show_table(["stage", "learning rate", "l2", "proxy rate", *NAMES], [_row(one, tried) for one in tried])
-    console.print(f"Best: {', '.join(f'{name} {value:g}' for name, value in result['best'].items())}")
+    figures = list(tried[0].score.figures)
+    show_table(["step", *(name.replace("_", " ") for name in FIRST + SECOND), *NAMES, *figures], _rows(tried))
+    console.print(f"Best: {', '.join(f'{name} {_shown(value)}' for name, value in result['best'].items())}")
     return 0
 
 
-def _row(one: Tried, tried: list[Tried]) -> list[str]:
-    best = one.objective == min(other.objective for other in tried if other.stage == one.stage)
-    numbers = [f"{one.learning_rate:g}", f"{one.l2:g}", f"{one.proxy_rate:g}"]
-    return [f"{one.stage}{' *' if best else ''}", *numbers, *(f"{one.losses[name]:.4f}" for name in NAMES)]
+def _rows(tried: list[Tried]) -> list[list[str]]:
+    """A row for each combination; a star marks the best of its step."""
+    best = [min(one.objective for one in tried if one.step == step) for step in (1, 2)]
+    rows = []
+    for one in tried:
+        star = " *" if one.objective == best[one.step - 1] else ""
+        numbers = [f"{value:.4f}" for value in (*one.score.losses.values(), *one.score.figures.values())]
+        rows.append([f"{one.step}{star}", *map(_shown, one.settings.values()), *numbers])
+    return rows
+
+
+def _shown(value: Any) -> str:
+    """A setting in few characters; one that is left out is the same as in all towers."""
+    if value is None:
+        return "same"
+    return " ".join(map(str, value)) if isinstance(value, tuple) else f"{value:g}"

@@ -1,9 +1,16 @@
 """How long an experiment takes, compilation apart."""
 
 import time
+from typing import NamedTuple
 
 from presage.drivers.compiling import compiling_seconds
-from presage.experiments.report import Seconds
+
+
+class Seconds(NamedTuple):
+    """How long something took, compilation apart."""
+
+    compile: float
+    run: float
 
 
 class Stopwatch:

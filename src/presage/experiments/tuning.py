@@ -1,104 +1,143 @@
-"""The paper's two-stage search: first what concerns the direct network, then what does not."""
+"""The paper's two-step search: first what concerns the direct network, then what does not.
+
+The first step chooses the learning rate and L2 of all towers by direct's loss. The second keeps them for direct and
+draws the rest at random: layers, rate and L2 of the tower of h, the rate of g, and that of the residual tower.
+"""
 
 import itertools
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
-from typing import NamedTuple, TypeVar
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import asdict, dataclass, replace
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 from joblib import Parallel, delayed
 
 from presage.experiments.networks import NetworkSettings
 from presage.settings import one_of, positive, whole
+from presage.spaces import Array
 
 Settings = TypeVar("Settings", bound=NetworkSettings)
-Score = Callable[[Settings], dict[str, float]]
-"""The mean loss of each forecaster under some settings."""
 
 APART = 1_000_000
 """Added to the seed, so that a search never sees the trials that are reported."""
 
 
+class Score(NamedTuple):
+    """How settings do: the mean loss of each forecaster, and further figures of the experiment that choose nothing."""
+
+    losses: dict[str, float]
+    figures: dict[str, float]
+
+
+FIRST = ("learning_rate", "l2")
+SECOND = ("h_hidden", "h_rate", "h_l2", "proxy_rate", "residual_rate")
+"""The settings that each step searches."""
+
+
 @dataclass(frozen=True)
 class Search:
-    """What is tried: every combination of these values, or `draws` drawn between the least and the largest of each."""
+    """What is tried: in the first step every combination, in the second `draws`, the first of them step one's winner.
+
+    Layers are drawn evenly from `h_hidden`; rates and L2 between the ends given, evenly in their logarithms. A
+    `kind` of "random" draws as many combinations between the ends in the first step too.
+    """
 
     kind: str = "grid"
     learning_rates: tuple[float, ...] = (0.03, 0.1, 0.3, 1.0)
     l2s: tuple[float, ...] = (1e-4, 1e-3, 1e-2)
-    proxy_rates: tuple[float, ...] = (0.1, 0.3, 1.0, 3.0)
-    draws: int = 12
+    h_hidden: tuple[tuple[int, ...], ...] = ((20,), (80,), (20, 10), (40, 20), (80, 40), (20, 10, 10), (80, 40, 20))
+    h_rates: tuple[float, float] = (0.03, 3.0)
+    h_l2s: tuple[float, float] = (1e-6, 1e-2)
+    proxy_rates: tuple[float, float] = (0.03, 10.0)
+    residual_rates: tuple[float, float] = (0.03, 3.0)
+    draws: int = 60
     jobs: int = 1
 
     def __post_init__(self) -> None:
         one_of("kind", self.kind, ("grid", "random"))
         whole("draws", self.draws)
         whole("jobs", self.jobs)
-        for value in (*self.learning_rates, *self.l2s, *self.proxy_rates):
+        for value in (*self.learning_rates, *self.l2s, *itertools.chain(*self._ends)):
             positive("a value to try", value)
 
-    def values(self, axes: Sequence[tuple[float, ...]], seed: int) -> list[tuple[float, ...]]:
-        """The combinations to try of some of the settings.
+    @property
+    def _ends(self) -> tuple[tuple[float, float], ...]:
+        return self.h_rates, self.h_l2s, self.proxy_rates, self.residual_rates
 
-        >>> Search().values([(0.1, 0.3), (1.0,)], seed=0)
-        [(0.1, 1.0), (0.3, 1.0)]
-        """
-        if self.kind == "grid":
-            return list(itertools.product(*axes))
-        draw = np.random.default_rng(seed)
-        ends = np.log([(min(axis), max(axis)) for axis in axes])  # [axes, 2]
-        drawn = np.exp(draw.uniform(ends[:, 0], ends[:, 1], (self.draws, len(axes))))
-        return [tuple(float(f"{value:.3g}") for value in row) for row in drawn]
+    def first(self, settings: Settings) -> list[Settings]:
+        """The settings that the first step tries."""
+        each: Iterable[tuple[float, float]] = itertools.product(self.learning_rates, self.l2s)
+        if self.kind == "random":
+            draw = np.random.default_rng(settings.seed)
+            low, high = np.log([(min(values), max(values)) for values in (self.learning_rates, self.l2s)]).T
+            drawn = np.exp(draw.uniform(low, high, (self.draws, 2)))
+            each = [(rate, l2) for rate, l2 in map(_rounded, drawn)]
+        return [replace(settings, learning_rate=rate, l2=l2) for rate, l2 in each]
+
+    def second(self, settings: Settings) -> list[Settings]:
+        """The settings that the second step tries, given those of step one's winner."""
+        draw = np.random.default_rng(settings.seed)
+        low, high = np.log(self._ends).T
+        drawn = [settings]
+        for _ in range(self.draws - 1):
+            hidden = self.h_hidden[draw.integers(len(self.h_hidden))]
+            h_rate, h_l2, proxy_rate, residual_rate = _rounded(np.exp(draw.uniform(low, high)))
+            own: Any = {"h_hidden": hidden, "h_rate": h_rate, "h_l2": h_l2}
+            drawn.append(replace(settings, proxy_rate=proxy_rate, residual_rate=residual_rate, **own))
+        return drawn
 
 
 class Tried(NamedTuple):
-    """One combination, and the mean loss of each forecaster with it."""
+    """One combination of settings, and how it does."""
 
-    stage: int
-    learning_rate: float
-    l2: float
-    proxy_rate: float
-    losses: dict[str, float]
+    step: int
+    settings: dict[str, Any]  # those that are searched
+    score: Score
 
     @property
     def objective(self) -> float:
-        """What its stage makes small: direct's loss first, then the mean of factored's and residual's."""
-        if self.stage == 1:
-            return self.losses["direct"]
-        return (self.losses["factored"] + self.losses["residual"]) / 2
+        """What its step makes small: direct's loss first, then the mean of factored's and residual's."""
+        losses = self.score.losses
+        return losses["direct"] if self.step == 1 else (losses["factored"] + losses["residual"]) / 2
 
 
 def tune(
-    settings: Settings, score: Score[Settings], search: Search, progress: Callable[[int], None]
+    settings: Settings, score: Callable[[Settings], Score], search: Search, progress: Callable[[int], None]
 ) -> tuple[Settings, list[Tried]]:
     """The best settings found, and all that was tried; the seed is set apart, and comes back as it was."""
     own = replace(settings, seed=settings.seed + APART)
-    first = [
-        replace(own, learning_rate=rate, l2=l2)
-        for rate, l2 in search.values((search.learning_rates, search.l2s), settings.seed)
-    ]
-    tried = _try(1, first, score, search.jobs, progress)
+    tried = _try(1, search.first(own), score, search.jobs, progress)
     best = min(tried, key=lambda one: one.objective)
-    own = replace(own, learning_rate=best.learning_rate, l2=best.l2)
-    second = [replace(own, proxy_rate=rate) for (rate,) in search.values((search.proxy_rates,), settings.seed + 1)]
-    tried += _try(2, second, score, search.jobs, progress)
-    best = min((one for one in tried if one.stage == 2), key=lambda one: one.objective)
-    return replace(own, proxy_rate=best.proxy_rate, seed=settings.seed), tried
+    second = _try(2, search.second(_with(own, best, FIRST)), score, search.jobs, progress)
+    best = min(second, key=lambda one: one.objective)
+    return replace(_with(settings, best, FIRST + SECOND), seed=settings.seed), tried + second
 
 
-def trials_played(search: Search) -> int:
+def combinations(search: Search) -> int:
     """How many combinations a search tries in all."""
-    if search.kind == "random":
-        return 2 * search.draws
-    return len(search.learning_rates) * len(search.l2s) + len(search.proxy_rates)
+    first = len(search.learning_rates) * len(search.l2s) if search.kind == "grid" else search.draws
+    return first + search.draws
+
+
+def _with(settings: Settings, tried: Tried, names: Sequence[str]) -> Settings:
+    return replace(settings, **{name: tried.settings[name] for name in names})
+
+
+def _rounded(values: Array) -> list[float]:
+    return [float(f"{value:.3g}") for value in values]
 
 
 def _try(
-    stage: int, tried: list[Settings], score: Score[Settings], jobs: int, progress: Callable[[int], None]
+    step: int,
+    tried: list[Settings],
+    score: Callable[[Settings], Score],
+    jobs: int,
+    progress: Callable[[int], None],
 ) -> list[Tried]:
     run = Parallel(n_jobs=jobs, return_as="generator")
     found = []
-    for settings, losses in zip(tried, run(delayed(score)(settings) for settings in tried), strict=True):
-        found.append(Tried(stage, settings.learning_rate, settings.l2, settings.proxy_rate, losses))
+    for settings, scored in zip(tried, run(delayed(score)(settings) for settings in tried), strict=True):
+        chosen = {name: asdict(settings)[name] for name in FIRST + SECOND}
+        found.append(Tried(step, chosen, scored))
         progress(1)
     return found

@@ -1,5 +1,6 @@
 """Means over trials with 95 % intervals; comparisons pair the trials."""
 
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -43,6 +44,24 @@ def mean_intervals(values: Array) -> tuple[Array, Array, Array]:
     half = special.stdtrit(len(values) - 1, 0.975) * values.std(axis=0, ddof=1) / np.sqrt(len(values))
     mean = values.mean(axis=0)
     return mean, mean - half, mean + half
+
+
+def log_slope_interval(at: Array, values: Sequence[Array]) -> Interval:
+    """The slope of a line through the logarithms of means at `at` > 0, fitted by least squares over ln(at).
+
+    The trials of each point are independent; the interval is that of the delta method.
+
+    >>> three = np.array([0.9, 1.0, 1.1])
+    >>> print(log_slope_interval(np.array([1.0, 2.0, 4.0]), [three, 4 * three, 16 * three]))
+    2 [1.884, 2.116]
+    """
+    spread = np.log(at) - np.log(at).mean()
+    pull = spread / (spread**2).sum()
+    means = np.array([np.mean(each) for each in values])
+    variances = [np.var(each, ddof=1) / len(each) for each in values]
+    half = special.ndtri(0.975) * np.sqrt((pull**2 * variances / means**2).sum())
+    slope = float(pull @ np.log(means))
+    return Interval(slope, float(slope - half), float(slope + half))
 
 
 def ratio_interval(above: Array, below: Array) -> Interval:

@@ -16,7 +16,7 @@ class Asked:
     """What was asked for on the command line."""
 
     trials: int
-    seed: int
+    seeds: tuple[int, ...]
     data: Path | None
     settings: str | None  # paper or tuned; the experiment's default if None
     changes: tuple[str, ...]
@@ -25,7 +25,7 @@ class Asked:
         """The settings of an experiment, with the changes that do not concern its world."""
         chosen = {"paper": paper, "tuned": tuned, None: default}[self.settings]
         own = tuple(change for change in self.changes if not change.startswith("world."))
-        return changed(dataclasses.replace(chosen, trials=self.trials, seed=self.seed), own)
+        return changed(dataclasses.replace(chosen, trials=self.trials, seed=self.seeds[0]), own)
 
     @property
     def world(self) -> tuple[str, ...]:

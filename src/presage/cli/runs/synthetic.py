@@ -23,6 +23,7 @@ def run(asked: Asked) -> Result:
     with Artist() as artist:
         artist.rehearse(figure_2, settings.trials, blank_rows(settings))
         compiling.forgo_linear_algebra()
-        with progress_bar("synthetic: episodes", experiment.episodes_played(settings)) as progress:
-            result: Result = experiment.reproduce_synthetic(settings, progress, artist.draw)
+        episodes = experiment.episodes_played(settings, len(asked.seeds))
+        with progress_bar("synthetic: episodes", episodes) as progress:
+            result: Result = experiment.reproduce_synthetic(settings, progress, artist.draw, asked.seeds)
             return result

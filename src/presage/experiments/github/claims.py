@@ -2,18 +2,26 @@
 
 import numpy as np
 
-from presage.experiments.claims import Claim, about_mixture, below
+from presage.experiments.claims import Claim, Measure, about_mixture, below, claim, some
 from presage.experiments.github.problem import BIN, Run
 from presage.experiments.github.settings import GithubSettings
 from presage.experiments.networks import NAMES
 from presage.experiments.streams import Stream, stream
-from presage.metrics.intervals import Interval, mean_interval
+from presage.metrics.intervals import Interval, mean_interval, ratio_interval
 from presage.metrics.recovery import rounds_to_recover
 from presage.spaces import Array
 
 SINGLES = NAMES[:3]
 CLOSE = 0.03
-LEAD = 1.5  # weeks
+"""G1: how far from ignorance, and from each other, losses may be."""
+LEAD = 1.5
+"""G2: how many weeks before direct the others recover; a week and a half of the two between the delays."""
+JUDGED = 0.7
+"""G2: the share of the way back that counts as recovered."""
+SHARES = (JUDGED, 0.8, 0.9)
+"""The shares that are reported."""
+APART = 0.02
+"""G5: how far apart two probabilities must be to be called different."""
 SMOOTH = 200  # rounds
 RESAMPLES = 1000
 LEAD_RESAMPLES = 300
@@ -24,25 +32,25 @@ def total_regret(run: Run) -> dict[str, Array]:
     return {name: (run.losses[name] - run.losses["oracle"]).sum(axis=1) * BIN for name in NAMES}
 
 
-def recovery_weeks(settings: GithubSettings, losses: Array) -> float:
-    """How many weeks after the switch 70 % of what it cost is made up, by the mean losses [bins] of a forecaster."""
+def recovery_weeks(settings: GithubSettings, losses: Array, share: float = JUDGED) -> float:
+    """How many weeks after the switch a share of what it cost is made up, by the mean losses [bins] of a forecaster."""
     week = settings.rounds_a_week // BIN
     smooth = max(1, SMOOTH // BIN)
-    return rounds_to_recover(losses, settings.switch // BIN, week // 2, week, smooth=smooth) / week
+    return rounds_to_recover(losses, settings.switch // BIN, week // 2, week, share=share, smooth=smooth) / week
 
 
-def recoveries(settings: GithubSettings, run: Run) -> dict[str, float]:
+def recoveries(settings: GithubSettings, run: Run, share: float = JUDGED) -> dict[str, float]:
     """The weeks each forecaster takes to recover."""
-    return {name: recovery_weeks(settings, run.losses[name].mean(axis=0)) for name in NAMES}
+    return {name: recovery_weeks(settings, run.losses[name].mean(axis=0), share) for name in NAMES}
 
 
-def leads(settings: GithubSettings, run: Run) -> dict[str, Interval]:
+def leads(settings: GithubSettings, run: Run, share: float = JUDGED) -> dict[str, Interval]:
     """How many weeks before direct the others recover, with intervals over trials drawn again, all in pairs."""
-    weeks = recoveries(settings, run)
+    weeks = recoveries(settings, run, share)
     draw = stream(settings.seed, Stream.RESAMPLE, 1)
     trials = len(run.losses["direct"])
     weights = draw.multinomial(trials, np.full(trials, 1 / trials), LEAD_RESAMPLES) / trials  # [resamples, trials]
-    again = {name: [recovery_weeks(settings, mean) for mean in weights @ run.losses[name]] for name in NAMES}
+    again = {name: [recovery_weeks(settings, mean, share) for mean in weights @ run.losses[name]] for name in NAMES}
     found = {}
     for name in NAMES[1:]:
         low, high = np.percentile(np.subtract(again["direct"], again[name]), [2.5, 97.5])
@@ -63,32 +71,39 @@ def judge(settings: GithubSettings, run: Run) -> list[Claim]:
 
 
 def ignorance(settings: GithubSettings, run: Run) -> Claim:
-    """G1: judged on means; the interval of the one furthest off is given."""
+    """G1."""
     week = settings.rounds_a_week // BIN
     blind = min(settings.outcome_days / 7, settings.switch_week)
-    chance = float(np.log(2))
-    before = {name: mean_interval(run.losses[name][:, : int(blind * week)].mean(axis=1)) for name in SINGLES}
-    furthest = max(before, key=lambda name: abs(before[name].mean - chance))
-    switch = settings.switch // BIN
-    after = {name: float(run.losses[name][:, switch - week // 2 : switch].mean()) for name in SINGLES}
-    share = abs(before[furthest].mean / chance - 1)
-    spread = max(after.values()) / min(after.values()) - 1
-    fallen = max(after.values()) < (1 - CLOSE) * chance
-    text = f"until week {blind:g} all have the loss of ignorance, ln 2 (within 3 %), then they fall together"
-    measured = (
-        f"until then {share:.1%} off at most ({furthest} {before[furthest]}); in the half week before the switch "
+    switch, chance = settings.switch // BIN, float(np.log(2))
+    early = {name: run.losses[name][:, : int(blind * week)].mean(axis=1) / chance for name in SINGLES}
+    late = {name: run.losses[name][:, switch - week // 2 : switch].mean(axis=1) for name in SINGLES}
+    near = {"least": 1 - CLOSE, "most": 1 + CLOSE}
+    measures = [Measure(f"{name} until then over ln 2", mean_interval(early[name]), **near) for name in SINGLES]
+    for name in SINGLES:
+        over_chance = mean_interval(late[name] / chance)
+        measures.append(Measure(f"{name} in the half week before the switch over ln 2", over_chance, most=1 - CLOSE))
+    for name in SINGLES[1:]:
+        measures.append(Measure(f"{name} over direct there", ratio_interval(late[name], late["direct"]), **near))
+    text = (
+        f"until week {blind:g} all have the loss of ignorance, ln 2, within {CLOSE:.0%}; in the half week before the "
+        f"switch all are at least {CLOSE:.0%} below it, and within {CLOSE:.0%} of direct"
     )
-    measured += ", ".join(f"{name} {loss:.3f}" for name, loss in after.items())
-    return Claim("G1", text, share <= CLOSE and fallen and spread <= CLOSE, f"{measured} ({spread:.1%} apart)")
+    return claim("G1", text, *measures)
 
 
 def recovery(settings: GithubSettings, run: Run) -> Claim:
-    """G2."""
-    found = {name: lead for name, lead in leads(settings, run).items() if name != "mixture"}
-    text = f"factored and residual recover from the switch at least {LEAD} weeks before direct (the paper: about 2.5)"
-    measured = ", ".join(f"{name} {lead} weeks earlier" for name, lead in found.items())
-    takes = recoveries(settings, run)["direct"]
-    return Claim("G2", text, min(lead.low for lead in found.values()) >= LEAD, f"{measured}; direct takes {takes:.2f}")
+    """G2: judged at 70 % of the way; the leads at other shares are told beside it."""
+    found = leads(settings, run)
+    measures = [Measure(f"{name}, weeks before direct", found[name], least=LEAD) for name in SINGLES[1:]]
+    text = f"factored and residual make {JUDGED:.0%} of the way back at least {LEAD} weeks before direct"
+    others = []
+    for share in SHARES[1:]:
+        weeks = recoveries(settings, run, share)
+        lead = leads(settings, run, share)
+        told = ", ".join(f"{name} {lead[name]} before direct" for name in SINGLES[1:])
+        others.append(f"at {share:.0%} direct takes {weeks['direct']:.2f} weeks, {told}")
+    direct = recoveries(settings, run)["direct"]
+    return claim("G2", text, *measures, note="; ".join([f"direct takes {direct:.2f} weeks", *others]))
 
 
 def at_the_end(settings: GithubSettings, run: Run) -> Claim:
@@ -96,21 +111,14 @@ def at_the_end(settings: GithubSettings, run: Run) -> Claim:
     week = settings.rounds_a_week // BIN
     gap = mean_interval((run.losses["factored"] - run.losses["residual"])[:, -week:].mean(axis=1))
     text = "in the last week factored's loss stays above residual's"
-    return Claim("G3", text, gap.low > 0, f"factored minus residual: {gap} nats a round")
+    return claim("G3", text, Measure("factored minus residual, nats per round", gap, least=0.0))
 
 
 def in_order(run: Run) -> Claim:
     """G4."""
     regrets = total_regret(run)
-    both = [below(regrets, "residual", "factored"), below(regrets, "factored", "direct")]
-    measured = "; ".join(f"{name} {mean_interval(regrets[name])}" for name in SINGLES)
-    gaps = "; ".join(words for _, words in both)
-    return Claim(
-        "G4",
-        "total regret: residual below factored below direct",
-        all(is_so for is_so, _ in both),
-        f"{measured}; {gaps}",
-    )
+    measures = below(regrets, "residual", "factored"), below(regrets, "factored", "direct")
+    return claim("G4", "total regret: residual below factored below direct", *measures)
 
 
 def modes_differ(settings: GithubSettings, run: Run) -> Claim:
@@ -126,11 +134,25 @@ def modes_differ(settings: GithubSettings, run: Run) -> Claim:
     shape = run.modes["A"].shape[1:]
     drawn = [(weights @ run.modes[mode].reshape(repositories, -1)).reshape(-1, *shape) for mode in "BA"]
     low, high = np.percentile(_active(drawn[0]) - _active(drawn[1]), 100 * np.array([tail, 1 - tail]), axis=0)
-    text = "given a proxy, outcomes are distributed differently in the two modes"
-    measured = "P(active) in B minus in A: " + ", ".join(
-        f"{g:+.3f} [{a:.3f}, {b:.3f}] given proxy {z}" for z, (g, a, b) in enumerate(zip(gap, low, high, strict=True))
+    intervals = [Interval(*map(float, each)) for each in zip(gap, low, high, strict=True)]
+    measures = tuple(
+        Measure(f"given proxy {z}, difference of P(active) in B and A", _size(each), least=APART)
+        for z, each in enumerate(intervals)
     )
-    return Claim("G5", text, bool(((low > 0) | (high < 0)).any()), measured)
+    text = f"given some proxy, the probability of an active outcome differs by more than {APART:g} between the modes"
+    signed = ", ".join(f"{each.mean:+.3f} given proxy {z}" for z, each in enumerate(intervals))
+    return Claim("G5", text, some(measure.verdict for measure in measures), measures, f"B minus A: {signed}")
+
+
+def _size(difference: Interval) -> Interval:
+    """The size of a difference, whatever its sign.
+
+    >>> _size(Interval(-0.3, -0.4, -0.2)), _size(Interval(0.1, -0.1, 0.2))
+    (Interval(mean=0.3, low=0.2, high=0.4), Interval(mean=0.1, low=0.0, high=0.2))
+    """
+    mean, low, high = difference
+    least = 0.0 if low <= 0 <= high else min(abs(low), abs(high))
+    return Interval(abs(mean), least, max(abs(low), abs(high)))
 
 
 def _active(counts: Array) -> Array:

@@ -1,25 +1,47 @@
 """The GitHub experiment from settings and a source to report and files."""
 
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+
+import numpy as np
+
 from presage.charts.pictures import picture
-from presage.experiments.files import kept_files
-from presage.experiments.github.claims import judge, leads, recoveries, total_regret
+from presage.experiments.github.claims import SHARES, judge, leads, recoveries, total_regret
 from presage.experiments.github.figure import figure_4, figure_5, weeks_at
-from presage.experiments.github.problem import BIN, Progress, parts_of, play_github
+from presage.experiments.github.problem import BIN, Progress, Run, parts_of, play_github
 from presage.experiments.github.settings import GithubSettings
 from presage.experiments.networks import NAMES
-from presage.experiments.report import Report
+from presage.experiments.report import Report, kept_files
 from presage.experiments.stopwatch import Stopwatch
 from presage.experiments.tables import curve_table
 from presage.metrics.intervals import mean_interval
 from presage.worlds.commits import CommitHistory
 
+Source = Callable[[int], tuple[CommitHistory, str]]
+"""A commit history for a seed, and words that tell it from any other."""
+
+
+def pooled(runs: Sequence[Run], sources: Sequence[str]) -> Run:
+    """The trials of several seeds as those of one; repositories that several have in common count once."""
+    losses = {name: np.concatenate([run.losses[name] for run in runs]) for name in runs[0].losses}
+    distinct = [run for number, run in enumerate(runs) if sources.index(sources[number]) == number]
+    modes = {mode: np.concatenate([run.modes[mode] for run in distinct]) for mode in runs[0].modes}
+    return Run(losses, modes, sum(run.oracle_seconds for run in runs))
+
 
 def reproduce_github(
-    settings: GithubSettings, history: CommitHistory, source: str, progress: Progress
+    settings: GithubSettings, source: Source, progress: Progress, seeds: Sequence[int] = ()
 ) -> tuple[Report, dict[str, bytes]]:
-    """The report of the GitHub experiment, and the files that keep it."""
+    """The report of the GitHub experiment, and the files that keep it.
+
+    Claims are judged on the trials of all `seeds` together, and of each; the settings' own if there are none.
+    """
     watch = Stopwatch()
-    run = play_github(history, settings, source, progress)
+    each = [replace(settings, seed=seed) for seed in seeds] or [settings]
+    given = [source(own.seed) for own in each]
+    names = [name for _, name in given]
+    runs = [play_github(history, own, name, progress) for own, (history, name) in zip(each, given, strict=True)]
+    run = pooled(runs, names)
     weeks, losses = weeks_at(settings, run), {name: run.losses[name] for name in NAMES}
     regrets = {name: (loss - run.losses["oracle"]).cumsum(axis=1) * BIN for name, loss in losses.items()}
     results = {
@@ -28,15 +50,22 @@ def reproduce_github(
         "regret": {name: regret.mean(axis=0).round(3).tolist() for name, regret in regrets.items()},
         "recovery_weeks": recoveries(settings, run),
         "lead_weeks": {name: lead._asdict() for name, lead in leads(settings, run).items()},
+        "recovery_by_share": {f"{share:.0%}": recoveries(settings, run, share) for share in SHARES},
         "total_regret": {name: mean_interval(regret)._asdict() for name, regret in total_regret(run).items()},
+        "total_regret_by_seed": {
+            own.seed: {name: float(regret.mean()) for name, regret in total_regret(one).items()}
+            for own, one in zip(each, runs, strict=True)
+        },
         "modes": {mode: counts.sum(axis=0).tolist() for mode, counts in run.modes.items()},
-        "source": source,
+        "source": names[0],
         "oracle_seconds": round(run.oracle_seconds, 3),
     }
     pictures = {
         "figure-4": picture(figure_4(settings, run)),
         "figure-5": picture(figure_5(settings, run)),
     }
-    report = Report("github", settings, watch.seconds(), results, judge(settings, run), [parts_of(settings, source)])
+    parts = [parts_of(own, name) for own, name in zip(each, names, strict=True)]
+    by_seed = {own.seed: judge(own, one) for own, one in zip(each, runs, strict=True)}
+    report = Report("github", each[0], watch.seconds(), results, judge(each[0], run), parts, by_seed)
     tables = {"loss.csv": curve_table("week", weeks, losses), "regret.csv": curve_table("week", weeks, regrets)}
     return report, kept_files(report, pictures, tables)

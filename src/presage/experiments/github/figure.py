@@ -73,8 +73,9 @@ def figure_5(settings: GithubSettings, run: Run) -> Any:
         curves_panel(Axes("regret", "week", "regret to the oracles (nats)", settings.switch_week), weeks, regrets),
     ]
     first, second = settings.modes
+    trials = len(run.losses["direct"])
     caption = [
-        f"Mean over {settings.trials} trials with 95 % bands; each point of the loss is the mean of {BIN} rounds. "
+        f"Mean over {trials} trials with 95 % bands; each point of the loss is the mean of {BIN} rounds. "
         f"Dashed: the switch from mode {first} to mode {second}.",
         "The paper's claim: after three weeks without outcomes all learn alike; after the switch factored and residual "
         "recover about 2.5 weeks before direct; in the end residual is below factored.",

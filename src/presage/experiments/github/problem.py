@@ -16,6 +16,7 @@ from presage.experiments.networks import NAMES, train_oracles
 from presage.experiments.parts import Curves, forget_parts, play_parts
 from presage.experiments.stopwatch import Stopwatch
 from presage.experiments.streams import Stream, stream
+from presage.experiments.tuning import Score
 from presage.metrics.loss import log_loss
 from presage.spaces import Array, Features, Instance, Spaces
 from presage.timeline.delays import Delays
@@ -78,12 +79,12 @@ def parts_of(settings: GithubSettings, source: str) -> dict[str, Any]:
     return {"experiment": "github", "settings": asdict(settings), "source": source}
 
 
-def score_github(history: CommitHistory, source: str, settings: GithubSettings) -> dict[str, float]:
+def score_github(history: CommitHistory, source: str, settings: GithubSettings) -> Score:
     """The mean loss of each forecaster under some settings."""
     settings = replace(settings, oracle_steps=1)
     run = play_github(history, settings, source, lambda _: None)
     forget_parts(parts_of(settings, source))
-    return {name: float(run.losses[name].mean()) for name in NAMES}
+    return Score({name: float(run.losses[name].mean()) for name in NAMES}, {})
 
 
 def ask(settings: GithubSettings, by_mode: dict[str, Moments], oracle: dict[str, Array], trials: Array) -> Asked:

@@ -1,7 +1,7 @@
 """The marketplace experiment played: a market and settings in, losses over time out."""
 
 from collections.abc import Callable
-from dataclasses import asdict, replace
+from dataclasses import asdict
 from typing import Any, NamedTuple
 
 import jax
@@ -16,6 +16,7 @@ from presage.experiments.networks import NAMES, train_oracles
 from presage.experiments.parts import Curves, forget_parts, play_parts
 from presage.experiments.stopwatch import Stopwatch
 from presage.experiments.streams import Stream, stream
+from presage.experiments.tuning import Score
 from presage.forecasters.towers import Tower
 from presage.metrics.loss import log_loss
 from presage.spaces import Array, Spaces
@@ -45,17 +46,21 @@ class ScheduleRun(NamedTuple):
 
     losses: dict[str, Array]  # by forecaster, [trials, bins]; "truth" too
     schedule: Array  # [2 days, items], of the first trial
-    oracle: Array  # [bins]: the losses of the trained oracles on the first trial
-    oracle_seconds: float
+    oracle: Array | None  # [bins]: the losses of the trained oracles on the first trial, if they were trained
+    oracle_seconds: float = 0.0
 
 
 def play_marketplace(
-    market: Market, settings: MarketplaceRunSettings, source: str, progress: Progress
+    market: Market, settings: MarketplaceRunSettings, source: str, progress: Progress, *, oracles: bool = True
 ) -> dict[str, ScheduleRun]:
-    """Both schedules on a market; `source` names it, for parts that were finished before."""
+    """Both schedules on a market; `source` names it, for parts that were finished before.
+
+    Training the `oracles` takes minutes.
+    """
     for schedule in SCHEDULES:  # too few items are found out before anything is played
         draw_items(market, settings, schedule, np.random.default_rng(0))
-    return {schedule: _play(market, settings, schedule, source, progress) for schedule in SCHEDULES}
+    runs = {schedule: _play(market, settings, schedule, source, progress) for schedule in SCHEDULES}
+    return {name: _with_oracles(market, settings, name, run) for name, run in runs.items()} if oracles else runs
 
 
 def parts_of(settings: MarketplaceRunSettings, source: str, schedule: str) -> dict[str, Any]:
@@ -63,21 +68,25 @@ def parts_of(settings: MarketplaceRunSettings, source: str, schedule: str) -> di
     return {"experiment": "marketplace", "schedule": schedule, "settings": asdict(settings), "source": source}
 
 
-def score_marketplace(market: Market, source: str, settings: MarketplaceRunSettings) -> dict[str, float]:
-    """The mean loss of each forecaster over both schedules, under some settings."""
-    settings = replace(settings, oracle_steps=1)
-    runs = play_marketplace(market, settings, source, lambda _: None)
+def score_marketplace(market: Market, source: str, settings: MarketplaceRunSettings) -> Score:
+    """The mean loss of each forecaster over both schedules, and how regret compares with direct's on each."""
+    runs = play_marketplace(market, settings, source, lambda _: None, oracles=False)
     for schedule in SCHEDULES:
         forget_parts(parts_of(settings, source, schedule))
-    return {name: float(np.mean([run.losses[name].mean() for run in runs.values()])) for name in NAMES}
+    losses = {name: float(np.mean([run.losses[name].mean() for run in runs.values()])) for name in NAMES}
+    known = settings.outcome_days * BINS_A_DAY
+    figures = {}
+    for schedule, run in runs.items():
+        since = {name: (run.losses[name] - run.losses["truth"])[:, known:].mean() for name in NAMES}
+        for name in NAMES[1:3]:
+            figures[f"{schedule}: {name} / direct"] = float(since[name] / since["direct"])
+    return Score(losses, figures)
 
 
 def _play(
     market: Market, settings: MarketplaceRunSettings, schedule: str, source: str, progress: Progress
 ) -> ScheduleRun:
-    wanted = settings.launches if schedule == "staggered" else settings.items
-    spaces = Spaces(wanted, len(ENGAGEMENTS), len(ENGAGEMENTS))
-    forecaster, size = settings.networks(spaces), settings.rounds_a_day // BINS_A_DAY
+    forecaster, size = settings.networks(spaces_of(settings, schedule)), settings.rounds_a_day // BINS_A_DAY
 
     def play(trials: Array) -> Curves:
         acquired = acquire(market, settings, schedule, trials)
@@ -87,10 +96,21 @@ def _play(
         return {name: binned(loss, size) for name, loss in zip((*NAMES, "truth"), each, strict=True)}
 
     losses = play_parts(parts_of(settings, source, schedule), settings.trials, play, progress)
-    first = acquire(market, settings, schedule, np.arange(1))
+    return ScheduleRun(losses, acquire(market, settings, schedule, np.arange(1)).schedule, None)
+
+
+def _with_oracles(market: Market, settings: MarketplaceRunSettings, schedule: str, run: ScheduleRun) -> ScheduleRun:
     watch = Stopwatch()
-    oracle = oracle_losses(settings, spaces, first)
-    return ScheduleRun(losses, first.schedule, binned(oracle[None], size)[0], watch.seconds().run)
+    first = acquire(market, settings, schedule, np.arange(1))
+    oracle = oracle_losses(settings, spaces_of(settings, schedule), first)
+    size = settings.rounds_a_day // BINS_A_DAY
+    return run._replace(oracle=binned(oracle[None], size)[0], oracle_seconds=watch.seconds().run)
+
+
+def spaces_of(settings: MarketplaceRunSettings, schedule: str) -> Spaces:
+    """Instances are the items of a schedule; proxies and outcomes are kinds of engagement."""
+    items = settings.launches if schedule == "staggered" else settings.items
+    return Spaces(items, len(ENGAGEMENTS), len(ENGAGEMENTS))
 
 
 def acquire(market: Market, settings: MarketplaceRunSettings, schedule: str, trials: Array) -> Acquired:

@@ -79,12 +79,11 @@ def _regrets_at(settings: SyntheticSettings, mix: float, progress: Progress) -> 
 def regret_by_size(settings: SyntheticSettings, progress: Progress) -> list[Point]:
     """The second figure: regret as the delay grows, as the instances grow, and as both do.
 
-    Every episode has the same number of rounds and the same tables, with rows for the most instances; rows of
-    instances that never come change nothing.
+    Episodes have the same number of rounds, and where both grow, the same number for each instance.
     """
     sizes = [("delay", delay, settings.instances) for delay in settings.delays]
     sizes += [("instances", settings.delay, size) for size in settings.sizes]
-    sizes += [("both", *both) for both in doublings(settings)]
+    sizes += [("both", scale * settings.scaled_delay, scale * settings.scaled_instances) for scale in settings.scales]
     return [
         point
         for along, delay, instances in sizes
@@ -93,19 +92,16 @@ def regret_by_size(settings: SyntheticSettings, progress: Progress) -> list[Poin
     ]
 
 
-def doublings(settings: SyntheticSettings) -> list[tuple[int, int]]:
-    """Delay and instances, doubled together: half as large as set, as set, and twice."""
-    return [(settings.delay * k // 2, settings.instances * k // 2) for k in (1, 2, 4)]
-
-
 def _grown(
     settings: SyntheticSettings, where: tuple[str, str], delay: int, instances: int, progress: Progress
 ) -> list[Point]:
     world = FactoredWorld(instances, settings.proxies, settings.outcomes, settings.noise)
-    delays, rounds = Delays(settings.proxy_delay, delay), settings.growth_rounds
+    delays = Delays(settings.proxy_delay, delay)
+    rounds = settings.scaled_rounds * instances if where[0] == "both" else settings.growth_rounds
     mix = 0.0 if where[1] == "adversarial" else 1.0
-    dealt = world.deal(settings.trials, rounds, delays, mix, seed=_seed(settings, 1, delay, instances))
-    spaces = Spaces(max(*settings.sizes, 2 * settings.instances), settings.proxies, settings.outcomes)
+    seed = _seed(settings, *((3, delay, instances, round(mix)) if where[0] == "both" else (1, delay, instances)))
+    dealt = world.deal(settings.trials, rounds, delays, mix, seed=seed)
+    spaces = Spaces(instances, settings.proxies, settings.outcomes)
     bounds = {
         "direct": direct_bound(rounds, delay, instances, settings.outcomes),
         "factored": factored_bound(rounds, delays, instances, settings.proxies, settings.outcomes),
