@@ -15,6 +15,7 @@ from presage.service.engines import Engine
 from presage.service.events import Events
 from presage.service.limits import Limits
 from presage.service.messages import Answered, Asked, Done, Fed, Looked
+from presage.service.tasks import horizons_of
 from presage.service.teacher import Teacher
 from presage.service.watch.watcher import Sample, Watcher
 from presage.spaces import Array, Instance
@@ -24,6 +25,7 @@ from presage.store.writer import Writer
 from presage.task.task import Task
 from presage.timeline.entries import NOTHING, Event, Kind, Predicted, decode_predicted
 from presage.timeline.join import Bin, Decision, Known
+from presage.timeline.lessons import proxy_learnt
 
 TICK = 1.0
 """Seconds between two looks at what is overdue."""
@@ -53,6 +55,7 @@ class LiveService:
     def __init__(self, parts: Parts, settings: Limits) -> None:
         self._parts, self._settings = parts, settings
         self._events = Events(parts.task, parts.engine)
+        self._horizons = horizons_of(parts.task)
         self._values = {"proxy": parts.task.proxy().values, "outcome": parts.task.outcome.values}
         self._latest = 0  # the largest time that a request carried
         self._stopping = Flag()
@@ -211,9 +214,10 @@ class LiveService:
     def _nowcast(self, known: Known, body: Predicted) -> Array:
         parameters = self._parts.teacher.model.parameters
         x = Instance(np.frombuffer(body.symbols, "<i4")[None], np.frombuffer(body.dense, "<f4")[None])
-        if known.proxy == NOTHING:
+        z = proxy_learnt(known, self._horizons)  # the value that came, unless it came late; or that of its absence
+        if z == NOTHING:
             return np.exp(self._parts.engine.predict(parameters, x).log_probabilities[0])
-        return np.exp(self._parts.engine.nowcast(parameters, x, np.array([known.proxy]))[0])
+        return np.exp(self._parts.engine.nowcast(parameters, x, np.array([z]))[0])
 
     def _sample(self) -> Sample:
         writer, teacher, model = self._parts.writer, self._parts.teacher, self._parts.teacher.model
