@@ -19,6 +19,7 @@ from presage import (
 )
 from presage.drivers.compiled import run
 from presage.errors import SettingError, SpaceError
+from presage.forecasters.keys import table_key
 from presage.spaces import Array
 from tests.problems import PLAIN, episode
 
@@ -145,6 +146,19 @@ def test_hashed_tables_keep_to_their_buckets() -> None:
     assert state.proxies[0].shape == (1000, 3)
     assert state.proxies[0].sum() == 300
     assert (state.proxies[0].sum(-1) > 0).sum() > 240  # 300 balls in 1,000 bins leave about 259 filled
+
+
+def test_a_hash_of_several_columns_depends_on_each_and_on_their_order() -> None:
+    key = table_key(Features(symbols=(50, 50, 50)), (0, 1, 2), buckets=1000)
+    combinations = np.indices((50, 50, 50)).reshape(3, -1).T.astype(np.int32)
+    rows = key.row(combinations)
+    assert (np.bincount(rows, minlength=1000) > 60).all()  # 125 in each on average, with a deviation of 11
+    for column in range(3):
+        moved = combinations.copy()
+        moved[:, column] = (moved[:, column] + 1) % 50
+        assert (key.row(moved) == rows).mean() < 0.01, column
+    uneven = combinations[(combinations[:, 0] != combinations[:, 1]) | (combinations[:, 1] != combinations[:, 2])]
+    assert (key.row(uneven) == key.row(np.roll(uneven, 1, axis=1))).mean() < 0.01
 
 
 @pytest.mark.parametrize("alpha", [0, -1.0, float("nan"), float("inf"), "1"])

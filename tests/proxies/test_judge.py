@@ -1,6 +1,7 @@
 """Report cards on logs with known truth: every proxy gets the right verdict."""
 
 from collections import Counter
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -120,6 +121,16 @@ def test_thresholds_move_verdicts() -> None:
     assert with_verdict(card, Thresholds(late=0.99)).kind is Kind.LATE
     assert with_verdict(card, Thresholds(rows=10**6)).kind is Kind.UNKNOWN
     assert with_verdict(card, Thresholds(silent=1.0)).kind is Kind.SILENT
+
+
+def test_a_verdict_goes_by_the_interval_where_the_estimate_alone_would_say_another() -> None:
+    log, z = launches(4)
+    card = measure(log, Candidate("useful", z, 1.0, 3))
+    assert with_verdict(card).kind is Kind.USE
+    for name, kind in (("information", Kind.SILENT), ("gain", Kind.NO_GAIN)):
+        found = getattr(card, name)
+        assert 0 < found.low < found.value
+        assert with_verdict(replace(card, **{name: found._replace(low=-1e-6)})).kind is kind
 
 
 def test_cards_are_ranked_by_kind_then_gain_then_symbols() -> None:

@@ -1,6 +1,7 @@
 """The service on a real log with a real learner: what it learnt is a fold over the log, however often it stopped."""
 
 import asyncio
+import hashlib
 import json
 import shutil
 from collections.abc import Sequence
@@ -157,11 +158,13 @@ def test_a_snapshot_of_another_fingerprint_is_not_taken_up_and_nothing_but_time_
     lived = service.digest()
     service.close()
     (kept,) = (tmp_path / "data" / "snapshots").glob("*/manifest.json")
-    manifest = json.loads(kept.read_text())
+    tensors, manifest = kept.with_name("learnt.safetensors"), json.loads(kept.read_text())
+    del manifest["sha256"]
     manifest["fingerprint"]["numpy"] = "0.0"
-    kept.write_text(json.dumps(manifest))
-    tensors = kept.with_name("learnt.safetensors")
-    tensors.write_bytes(tensors.read_bytes()[:-8] + bytes(8))  # which would be learnt from if it were taken up
+    other = tensors.read_bytes()[:-8] + np.float64(7).tobytes()  # which would be learnt from if it were taken up
+    sha256 = hashlib.sha256(json.dumps(manifest, sort_keys=True).encode() + other).hexdigest()
+    kept.write_text(json.dumps(manifest | {"sha256": sha256}))
+    tensors.write_bytes(other)
     folded = opened(tmp_path, "residual-table-shrunk")
     assert folded.digest() == lived
     folded.close()

@@ -8,6 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from presage.service import snapshots
 from presage.service.engines import digest, engine_for
 from presage.service.pupil import Pupil
 from presage.service.snapshots import MANIFEST, TENSORS, keep_snapshot, restore_snapshot
@@ -66,3 +67,14 @@ def test_a_whole_snapshot_is_taken_up(taught: Pupil, tmp_path: Path) -> None:
     other = Pupil(taught.engine)
     restore_snapshot(other, tmp_path / "kept", {"20": "cd" * 32})
     assert other.learnt == 0, "it is of another log"
+
+
+@pytest.mark.parametrize("name", snapshots.fingerprint())
+def test_a_snapshot_of_another_fingerprint_is_not_taken_up(
+    taught: Pupil, tmp_path: Path, name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ours = snapshots.fingerprint()
+    monkeypatch.setattr(snapshots, "fingerprint", lambda: ours | {name: "another"})
+    found = Pupil(taught.engine)
+    restore_snapshot(found, tmp_path / "kept", CHAINS)
+    assert found.learnt == 0

@@ -1,12 +1,17 @@
 """The head marker: either of its slots may be spoilt, but not both."""
 
 import os
+import shutil
 from pathlib import Path
 
 import pytest
 
 from presage.errors import LogDamagedError, StoreFailedError
+from presage.store.appender import Appender
 from presage.store.head import HeadMarker, Marked, start_marker
+from presage.store.sqlite import SqliteLog
+from presage.timeline.join import Horizons
+from tests.store.events import TASK, prediction
 
 START, ONE, TWO = b"s" * 32, b"1" * 32, b"2" * 32
 
@@ -70,6 +75,17 @@ def test_a_marker_that_cannot_be_synced_fails_the_store(path: Path, monkeypatch:
     with pytest.raises(StoreFailedError, match="Input/output error"):
         marker.write(3, ONE)
     marker.close()
+
+
+def test_a_log_as_long_as_its_marker_says_but_with_another_history_is_refused(tmp_path: Path) -> None:
+    for x, name in enumerate(("ours", "other")):
+        log = SqliteLog(tmp_path / name, TASK)
+        Appender(log, Horizons(10, 100), lambda: 1, lambda *_: None).append([prediction("one", x)])
+        log.close()
+    shutil.copy(tmp_path / "other" / "head", tmp_path / "ours" / "head")
+    with pytest.raises(LogDamagedError, match="entry 1 of the log, or one soon after it, is not what was kept"):
+        SqliteLog(tmp_path / "ours", TASK)
+    SqliteLog(tmp_path / "other", TASK).close()
 
 
 def test_closing_twice_closes_once(tmp_path: Path) -> None:
