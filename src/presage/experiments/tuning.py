@@ -5,6 +5,7 @@ draws the rest at random: layers, rate and L2 of the tower of h, the rate of g, 
 """
 
 import itertools
+import math
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import Any, NamedTuple, TypeVar
@@ -43,8 +44,8 @@ class Search:
     """
 
     kind: str = "grid"
-    learning_rates: tuple[float, ...] = (0.03, 0.1, 0.3, 1.0)
-    l2s: tuple[float, ...] = (1e-4, 1e-3, 1e-2)
+    learning_rates: tuple[float, ...] = (0.03, 0.1, 0.3, 1.0, 3.0)
+    l2s: tuple[float, ...] = (1e-5, 1e-4, 1e-3, 1e-2)
     h_hidden: tuple[tuple[int, ...], ...] = ((20,), (80,), (20, 10), (40, 20), (80, 40), (20, 10, 10), (80, 40, 20))
     h_rates: tuple[float, float] = (0.03, 3.0)
     h_l2s: tuple[float, float] = (1e-6, 1e-2)
@@ -96,9 +97,13 @@ class Tried(NamedTuple):
 
     @property
     def objective(self) -> float:
-        """What its step makes small: direct's loss first, then the mean of factored's and residual's."""
+        """What its step makes small: direct's loss first, then the mean of factored's and residual's.
+
+        Networks that left the range of numbers come last.
+        """
         losses = self.score.losses
-        return losses["direct"] if self.step == 1 else (losses["factored"] + losses["residual"]) / 2
+        found = losses["direct"] if self.step == 1 else (losses["factored"] + losses["residual"]) / 2
+        return found if math.isfinite(found) else math.inf
 
 
 def tune(
