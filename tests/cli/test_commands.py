@@ -17,7 +17,8 @@ from presage.store.files import write_together
 from tests.cli.typed import Presage
 
 SMALL = ["--set", "rounds=120", "--set", "delay=12", "--set", "mixes=5", "--set", "delays=6,12", "--set", "sizes=5,10"]
-SMALL += ["--set", "growth_rounds=120"]
+SMALL += ["--set", "growth_rounds=120", "--set", "scales=1,2", "--set", "scaled_rounds=60"]
+REPORTED = {"experiment", "settings", "seeds", "seconds", "results", "claims", "claims_by_seed"}
 SHOP = ["--set", "days=40", "--set", "purchases=40", "--set", "outcome_days=15"]
 
 
@@ -37,12 +38,12 @@ def test_reproduce_prints_one_json_object_and_keeps_everything_together(tmp_path
     done = started("reproduce", "synthetic", "--trials", "8", "--seed", "3", "--json", "--out", str(tmp_path), *SMALL)
     assert done.returncode == 0, done.stderr
     report = json.loads(done.stdout)
-    assert set(report) == {"experiment", "settings", "seconds", "results", "claims"}
+    assert set(report) == REPORTED
     assert report["settings"]["trials"] == 8
     assert set(report["seconds"]) == {"compile", "run"}
     assert json.loads((tmp_path / "results.json").read_text())["results"] == report["results"]
     assert sorted(path.suffix for path in tmp_path.iterdir()) == [".csv", ".json", ".png", ".png", ".svg", ".svg"]
-    assert "S6" in done.stderr
+    assert "S7" in done.stderr
 
 
 GITHUB = ["weeks=2.5", "round_minutes=60", "switch_week=0.7", "proxy_days=1", "outcome_days=3", "buffer=60", "start=16"]
@@ -70,7 +71,7 @@ def test_experiments_run_from_settings_alone(
     done = presage("reproduce", experiment, "--trials", "4", "--json", "--out", tmp_path, *setting(*changes))
     assert done.code == 0, done.err
     report = json.loads(done.out)
-    assert set(report) == {"experiment", "settings", "seconds", "results", "claims"}
+    assert set(report) == REPORTED
     assert [claim["id"] for claim in report["claims"]] == claims
     assert json.loads((tmp_path / "results.json").read_text())["results"] == report["results"]
     assert report["results"]["source"].startswith("embedded")
@@ -78,13 +79,13 @@ def test_experiments_run_from_settings_alone(
 
 @pytest.mark.long
 def test_tune_keeps_a_record_and_names_the_best(tmp_path: Path, presage: Presage) -> None:
-    values = ["--learning-rates", "0.1,0.3", "--l2s", "0.001", "--proxy-rates", "1"]
+    values = ["--learning-rates", "0.1,0.3", "--l2s", "0.001", "--draws", "2"]
     small = [change for change in MARKET if not change.startswith("world.")]
     done = presage("tune", "marketplace", "--trials", "2", "--json", "--out", tmp_path, *values, *setting(*small))
     assert done.code == 0, done.err
     result = json.loads(done.out)
     assert json.loads((tmp_path / "tuning-marketplace.json").read_text()) == result
-    assert [one["stage"] for one in result["tried"]] == [1, 1, 2]
+    assert [one["step"] for one in result["tried"]] == [1, 1, 2, 2]
     assert result["best"]["learning_rate"] in (0.1, 0.3)
     assert "Best: learning_rate" in done.err
 

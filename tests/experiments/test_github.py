@@ -86,7 +86,7 @@ def test_the_second_mode_follows_the_first_at_the_switch() -> None:
 @pytest.mark.long
 def test_a_small_run_gives_a_whole_report() -> None:
     told: list[int] = []
-    report, files = reproduce_github(SMOKE, WORLD.deal(0), "a test", told.append)
+    report, files = reproduce_github(SMOKE, lambda seed: (WORLD.deal(seed), f"a test of seed {seed}"), told.append)
     assert sum(told) == SMOKE.trials
     pictures = {f"figure-{number}.{kind}" for number in (4, 5) for kind in ("svg", "png")}
     assert set(files) == pictures | {"results.json", "loss.csv", "regret.csv"}

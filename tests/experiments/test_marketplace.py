@@ -73,7 +73,7 @@ def test_every_trial_draws_items_of_its_own() -> None:
 @pytest.mark.long
 def test_a_small_run_gives_a_whole_report() -> None:
     told: list[int] = []
-    _, files = reproduce_marketplace(SMOKE, MARKET, "a test", told.append)
+    _, files = reproduce_marketplace(SMOKE, lambda seed: (MARKET, "a test"), told.append)
     assert sum(told) == 2 * SMOKE.trials
     pictures = {f"figure-{number}.{kind}" for number in (6, 7) for kind in ("svg", "png")}
     assert set(files) == pictures | {"results.json", "staggered.csv", "uniform.csv"}

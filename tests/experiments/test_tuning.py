@@ -1,38 +1,58 @@
-"""The two-stage search finds what it should, on seeds of its own."""
+"""The two-step search finds what it should, on seeds of its own."""
 
-from dataclasses import replace
+from dataclasses import asdict, replace
 
 import pytest
 
 from presage.errors import SettingError
 from presage.experiments.marketplace.settings import SMOKE, MarketplaceRunSettings
-from presage.experiments.tuning import APART, Search, trials_played, tune
+from presage.experiments.tuning import APART, FIRST, SECOND, Score, Search, combinations, tune
+
+OWN = replace(SMOKE, seed=5)
 
 
-def bowl(settings: MarketplaceRunSettings) -> dict[str, float]:
-    """Losses that are least at learning rate 0.3, l2 0.001 and, for factored and residual, proxy rate 1."""
+def bowl(settings: MarketplaceRunSettings) -> Score:
+    """Losses least at learning rate 0.3, l2 0.001 and, for factored and residual, rates of g and h of 1."""
     assert settings.seed == 5 + APART
     direct = abs(settings.learning_rate - 0.3) + abs(settings.l2 - 1e-3)
-    through = direct + abs(settings.proxy_rate - 1.0)
-    return {"direct": direct, "factored": through, "residual": through, "mixture": through}
+    through = direct + abs(settings.proxy_rate - 1.0) + abs((settings.h_rate or 0.1) - 1.0)
+    return Score({"direct": direct, "factored": through, "residual": through, "mixture": through}, {})
 
 
 @pytest.mark.parametrize("kind", ["grid", "random"])
 def test_the_best_of_each_stage_is_kept(kind: str) -> None:
     told: list[int] = []
     search = Search(kind)
-    best, tried = tune(replace(SMOKE, seed=5), bowl, search, told.append)
-    assert sum(told) == trials_played(search) == len(tried)
+    best, tried = tune(OWN, bowl, search, told.append)
+    assert sum(told) == combinations(search) == len(tried)
     assert best.seed == 5
     if kind == "grid":
-        assert (best.learning_rate, best.l2, best.proxy_rate) == (0.3, 1e-3, 1.0)
-    first = [one for one in tried if one.stage == 1]
-    assert best.learning_rate == min(first, key=lambda one: one.losses["direct"]).learning_rate
-    assert {one.learning_rate for one in tried if one.stage == 2} == {best.learning_rate}
+        assert (best.learning_rate, best.l2) == (0.3, 1e-3)
+    first = min((one for one in tried if one.step == 1), key=lambda one: one.score.losses["direct"])
+    second = min((one for one in tried if one.step == 2), key=lambda one: one.score.losses["residual"])
+    assert {name: asdict(best)[name] for name in FIRST + SECOND} == second.settings
+    for one in tried:
+        if one.step == 2:  # what the first step chose stays
+            assert [one.settings[name] for name in FIRST] == [first.settings[name] for name in FIRST]
+
+
+def test_the_second_step_begins_with_the_winner_of_the_first_and_draws_all_that_is_left() -> None:
+    search = Search()
+    _, tried = tune(OWN, bowl, search, lambda _: None)
+    second = [one.settings for one in tried if one.step == 2]
+    assert len(second) == search.draws
+    assert [second[0][name] for name in SECOND] == [getattr(OWN, name) for name in SECOND]
+    ends = {"h_rate": search.h_rates, "h_l2": search.h_l2s, "proxy_rate": search.proxy_rates}
+    for name, (low, high) in (ends | {"residual_rate": search.residual_rates}).items():
+        drawn = [one[name] for one in second[1:]]
+        assert all(low <= value <= high for value in drawn)
+        assert min(drawn) < (low * high) ** 0.5 < max(drawn)
+        assert len(set(drawn)) > search.draws / 2
+    assert {one["h_hidden"] for one in second[1:]} == set(search.h_hidden)
 
 
 def test_several_jobs_find_the_same() -> None:
-    one, two = (tune(replace(SMOKE, seed=5), bowl, Search(jobs=jobs), lambda _: None) for jobs in (1, 2))
+    one, two = (tune(OWN, bowl, Search(jobs=jobs), lambda _: None) for jobs in (1, 2))
     assert one == two
 
 
