@@ -19,7 +19,8 @@
     │   │   └── LogDamagedError   something that was kept is missing or altered
     │   ├── StoreFullError        the disk is full; nothing was written
     │   ├── StoreInUseError       another process has the folder
-    │   └── OtherTaskError        the folder holds the log of another task
+    │   ├── OtherTaskError        the folder holds the log of another task
+    │   └── OtherRevisionError    the folder was made with a revision of the forecaster that is not here
     ├── BusyError                 too much is waiting to be done; nothing was taken
     ├── ServiceError              what a service answered to its client
     │   ├── RefusedError          a request that was refused: nothing changed
@@ -122,6 +123,10 @@ class StoreInUseError(StoreError):
 
 class OtherTaskError(StoreError):
     """A folder that holds the log of another task."""
+
+
+class OtherRevisionError(StoreError):
+    """A folder that was made with a revision of the forecaster that is not here."""
 
 
 class BusyError(PresageError):

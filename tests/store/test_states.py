@@ -1,13 +1,24 @@
 """Saved states: whole or not at all, and only for the forecaster they came from."""
 
 import json
+from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import jax
 import numpy as np
 import pytest
 
-from presage import Forecaster, Spaces, direct_table, factored_table, load_state, residual_network, save_state
+from presage import (
+    Forecaster,
+    Spaces,
+    direct_table,
+    factored_table,
+    load_state,
+    mixture,
+    residual_network,
+    save_state,
+)
 from presage.errors import StateFileError
 from presage.forecasters.contract import State
 from presage.forecasters.snapshot import Snapshot, pack, unpack
@@ -59,6 +70,35 @@ def test_a_state_of_another_forecaster_is_refused(tmp_path: Path, state: State, 
     save_state(tmp_path, FORECASTER, state)
     with pytest.raises(StateFileError, match="another forecaster"):
         load_state(tmp_path, other)
+
+
+def as_first_saved(snapshot: Snapshot, *settings: str) -> Snapshot:
+    """A snapshot as version 0.1.0 wrote it: without revisions, and without settings that came later."""
+    manifest = json.loads(snapshot.manifest)
+    del manifest["forecaster"]["revisions"]
+    kept = [pair for pair in manifest["forecaster"]["settings"] if pair[0] not in settings]
+    manifest["forecaster"]["settings"] = kept
+    return snapshot._replace(manifest=json.dumps(manifest).encode())
+
+
+@pytest.mark.parametrize("make", [factored_table, mixture])
+def test_a_state_without_revisions_counts_as_the_first(make: Callable[[Spaces], Forecaster]) -> None:
+    forecaster = make(PLAIN)
+    state = jax.tree.map(np.asarray, forecaster.init(jax.random.key(0)))
+    found = unpack(forecaster, as_first_saved(pack(forecaster, state)))
+    assert all(np.array_equal(a, b) for a, b in zip(jax.tree.leaves(found), jax.tree.leaves(state), strict=True))
+    with pytest.raises(StateFileError, match=f"revisions.{forecaster.name} 1 where 2 is expected"):
+        unpack(replace(forecaster, revision=2), pack(forecaster, state))
+
+
+def test_a_network_of_the_first_revision_is_refused_in_few_words(state: State) -> None:
+    old = as_first_saved(pack(FORECASTER, state), "output_start", "h", "correction")
+    with pytest.raises(StateFileError) as refused:
+        unpack(FORECASTER, old)
+    assert str(refused.value) == (
+        "the state was learnt by another revision of the forecaster: found 'revisions.residual-network 1 where 2 is "
+        "expected'; learn it again, or load it with the version of presage that saved it"
+    )
 
 
 def test_every_flipped_byte_is_noticed(state: State) -> None:

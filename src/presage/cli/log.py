@@ -11,7 +11,7 @@ import click
 from presage.cli.talk import console, json_option, progress_bar, tell_exclusions
 from presage.errors import DataError, OutputError
 from presage.later import Later
-from presage.service.folders import TASK, task_digest
+from presage.service.folders import TASK, folder_forecaster, task_digest
 from presage.store.files import check_folder
 from presage.store.sqlite import FILE, SqliteLog
 from presage.task.task import Task, load_task
@@ -66,7 +66,7 @@ def replay(folder: Path, as_json: bool) -> int:
     Exits with 1 if a snapshot of this machine's fingerprint holds something else.
     """
     with _opened(folder) as kept, progress_bar("log: entries folded", kept.store.head.seq) as progress:
-        found = fold.fold_log(kept.task, kept.store, kept.horizons, folder / "snapshots", progress)
+        found = fold.fold_log(folder_forecaster(folder), kept.store, kept.horizons, folder / "snapshots", progress)
     if as_json:
         click.echo(json.dumps(found._asdict()))
     console.print(f"State {found.state} at position {found.position:,}, {found.predictions:,} predictions before it.")

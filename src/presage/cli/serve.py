@@ -2,6 +2,7 @@
 
 import time
 from collections.abc import Callable
+from contextlib import ExitStack, closing
 from pathlib import Path
 from typing import Any
 
@@ -10,7 +11,7 @@ import click
 from presage.cli.talk import console, progress_bar
 from presage.service.access import Access, called, read_token
 from presage.service.app import create_app
-from presage.service.folders import same_task
+from presage.service.folders import other_revision, up_to_date
 from presage.service.limits import Limits, limits
 from presage.service.server import bind, listen, serve
 from presage.task.task import load_task
@@ -39,7 +40,7 @@ def limit_options(command: Callable[..., Any]) -> Callable[..., Any]:
     "--token-file", type=PATH, help="A file with the token that requests must carry; needed off the loopback."
 )
 @click.option("--allowed-host", "names", multiple=True, help="A further name it is called by; '*' for any.")
-@click.option("--refold", is_flag=True, help="If the task has changed, live through the log again with the new one.")
+@click.option("--refold", is_flag=True, help="Rebuild the log under the new task or revision.")
 @limit_options
 def serve_command(task_file: Path, folder: Path, host: str, port: int, **options: Any) -> int:
     """Answer predictions over HTTP, keep what comes back, and learn from it.
@@ -53,17 +54,18 @@ def serve_command(task_file: Path, folder: Path, host: str, port: int, **options
     settings = Limits(**options)
     task = load_task(task_file)
     access = Access(read_token(token_file) if token_file else None, called(host, names))
-    sockets = bind(host, port, access.token)
-    if refold and not same_task(task_file, folder):
-        _refold(task_file, folder)
-    with console.status("taking up what is in the data folder"):
-        service = open_service(task_file, folder, settings, _now)
-    try:
+    with ExitStack() as held:
+        sockets = [held.enter_context(each) for each in bind(host, port, access.token)]
+        if refold and not up_to_date(task_file, folder):
+            _refold(task_file, folder)
+        with console.status("taking up what is in the data folder"):
+            service = held.enter_context(closing(open_service(task_file, folder, settings, _now)))
+        if old := other_revision(folder):
+            line = f"Served by an older revision of the forecaster: {old}. Move to the current one with --refold."
+            console.print(line, markup=False, soft_wrap=True)
         for address in listen(sockets):
             console.print(f"Listening on {address}", markup=False, soft_wrap=True)
         return serve(create_app(service, task, settings, access), settings, sockets)
-    finally:
-        service.close()
 
 
 def _refold(task_file: Path, folder: Path) -> None:

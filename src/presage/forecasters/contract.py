@@ -44,7 +44,7 @@ class Forecast(NamedTuple):
 class Forecaster:
     """A forecaster: four pure functions, and a fifth for those that train on a replay window.
 
-    Two forecasters are equal if they were built with the same name, spaces and settings.
+    Two forecasters are equal if they have the same name, revision, spaces and settings.
     """
 
     name: str
@@ -64,6 +64,8 @@ class Forecaster:
     """rehearse(state, proxies, outcomes) -> state, one step on rows drawn again from the replay windows"""
     made_of: Any = field(default=None, compare=False, repr=False)
     """What a driver that knows a faster road needs: the chains of a table, the pool of a mixture"""
+    revision: int = 1
+    """Which arithmetic it uses: a change by which the same rows teach or predict something else is a new revision"""
 
 
 def unmoved(state: State, proxies: Rows, outcomes: Rows) -> State:  # noqa: ARG001

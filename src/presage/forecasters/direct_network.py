@@ -47,4 +47,6 @@ def direct_network(spaces: Spaces, *, replay: Replay | None = None, **training: 
         return DirectNetwork(tower.descend(state.outcomes, outcomes.x, None, loss, weight))
 
     settings = tuple(asdict(how).items())
-    return Forecaster("direct-network", spaces, settings, replay or Replay(), init, predict, nowcast, unmoved, rehearse)
+    functions = (init, predict, nowcast, unmoved, rehearse)
+    revision = 2 if how.output_start == "zero" else 1
+    return Forecaster("direct-network", spaces, settings, replay or Replay(), *functions, revision=revision)

@@ -66,9 +66,9 @@ def factored_network(
         return rehearse_factors(tower, proxy_rate, state, proxies, outcomes)
 
     settings = (*asdict(how).items(), ("proxy_rate", proxy_rate), ("h", tuple(asdict(of_h).items())))
-    return Forecaster(
-        "factored-network", spaces, settings, replay or Replay(), init, predict, nowcast, unmoved, rehearse
-    )
+    functions = (init, predict, nowcast, unmoved, rehearse)
+    revision = 2 if of_h.output_start == "zero" else 1
+    return Forecaster("factored-network", spaces, settings, replay or Replay(), *functions, revision=revision)
 
 
 def init_factors(h: TowerPlan, spaces: Spaces, key: Key) -> FactoredNetwork:

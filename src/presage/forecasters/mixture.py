@@ -163,6 +163,17 @@ def experts_of(forecaster: Forecaster) -> tuple[Forecaster, ...]:
     return forecaster.made_of.experts if isinstance(forecaster.made_of, Pool) else (forecaster,)
 
 
+def revisions_of(forecaster: Forecaster) -> dict[str, int]:
+    """The revisions of a forecaster and of its experts, by name.
+
+    >>> revisions_of(mixture(Spaces(1, 2, 2)))
+    {'direct-table': 1, 'factored-table': 1, 'residual-table': 1, 'mixture': 1}
+    """
+    experts = forecaster.made_of.experts if isinstance(forecaster.made_of, Pool) else ()
+    found = {name: revision for expert in experts for name, revision in revisions_of(expert).items()}
+    return found | {forecaster.name: forecaster.revision}
+
+
 def _check_pool(spaces: Spaces, pool: tuple[Forecaster, ...]) -> None:
     if not pool:
         raise SettingError("a mixture needs experts", pool, "give at least one forecaster, or leave experts out")

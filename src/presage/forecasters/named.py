@@ -81,7 +81,23 @@ def chosen_forecasters(names: tuple[str, ...], spaces: Spaces, groups: Groups) -
     return {name: named[name](spaces) for name in names}
 
 
-def _network(name: str, spaces: Spaces) -> Forecaster:
+def all_revisions(name: str, spaces: Spaces, groups: Groups) -> tuple[Forecaster, ...]:
+    """The forecaster of a name, and then its older revisions that are kept."""
+    (current,) = chosen_forecasters((name,), spaces, groups).values()
+    return (current, *(make(spaces, groups) for make in KEPT.get(name, ())))
+
+
+def _network(name: str, spaces: Spaces, **settings: Any) -> Forecaster:
     module: Any = Later(f"presage.forecasters.{name}_network")  # for JAX, which tables do without
-    made: Forecaster = getattr(module, f"{name}_network")(spaces, replay=REPLAY, l2=L2)
+    made: Forecaster = getattr(module, f"{name}_network")(spaces, replay=REPLAY, l2=L2, **settings)
     return made
+
+
+def _first_network(name: str, spaces: Spaces, _: Groups) -> Forecaster:
+    return _network(name, spaces, output_start="random")
+
+
+KEPT: dict[str, tuple[Callable[[Spaces, Groups], Forecaster], ...]] = {
+    f"{name}-network": (partial(_first_network, name),) for name in ("direct", "factored", "residual")
+}
+"""What builds older revisions, by name. A data folder that was made with one of these can still be served by it."""

@@ -99,9 +99,9 @@ def residual_network(
         ("h", tuple(asdict(of_h).items())),
         ("correction", tuple(asdict(of_residual).items())),
     )
-    return Forecaster(
-        "residual-network", spaces, settings, replay or Replay(), init, predict, nowcast, unmoved, rehearse
-    )
+    functions = (init, predict, nowcast, unmoved, rehearse)
+    revision = 2 if of_h.output_start == "zero" else 1
+    return Forecaster("residual-network", spaces, settings, replay or Replay(), *functions, revision=revision)
 
 
 def residual_inputs(table: Array, z: Array) -> Array:  # [B, Z + Y]

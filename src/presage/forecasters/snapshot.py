@@ -13,6 +13,7 @@ import safetensors.numpy
 from presage.arrays import jax
 from presage.errors import StateFileError
 from presage.forecasters.contract import Forecaster, State
+from presage.forecasters.mixture import revisions_of
 from presage.spaces import Array
 
 FORMAT = 1
@@ -53,7 +54,10 @@ def unpack(forecaster: Forecaster, snapshot: Snapshot) -> State:
         raise StateFileError(
             "the state was saved in another format", found, f"read it with a version of format {FORMAT}"
         )
-    differs = _difference(describe(forecaster), manifest.get("forecaster"))
+    differs = difference(forecaster, manifest.get("forecaster"))
+    if differs.startswith("revisions"):
+        remedy = "learn it again, or load it with the version of presage that saved it"
+        raise StateFileError("the state was learnt by another revision of the forecaster", differs, remedy)
     if differs:
         raise StateFileError(
             "the state belongs to another forecaster", differs, "load it with the one it was saved from"
@@ -73,11 +77,23 @@ def describe(forecaster: Forecaster) -> dict[str, Any]:
     """What makes a forecaster the same as another, as JSON values."""
     described = {
         "name": forecaster.name,
+        "revisions": revisions_of(forecaster),
         "spaces": asdict(forecaster.spaces),
         "settings": forecaster.settings,
         "replay": asdict(forecaster.replay) if forecaster.replay else None,
     }
     return dict(json.loads(json.dumps(described)))
+
+
+def difference(forecaster: Forecaster, described: Any) -> str:
+    """The first place where a description in a manifest differs from a forecaster; empty if there is none.
+
+    Version 0.1.0 wrote no revisions: all of them were 1.
+    """
+    ours = describe(forecaster)
+    if isinstance(described, dict):
+        described = {"revisions": dict.fromkeys(ours["revisions"], 1)} | described
+    return _difference(ours, described)
 
 
 def hash_in(manifest: bytes) -> str:

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from presage.errors import BusyError, StateFileError, StoreFullError
+from presage.forecasters.mixture import revisions_of
 from presage.service.engines import Engine
 from presage.service.events import Events
 from presage.service.limits import Limits
@@ -104,6 +105,7 @@ class LiveService:
         return {
             "task": parts.task.name,
             "forecaster": parts.engine.forecaster.name,
+            "revisions": revisions_of(parts.engine.forecaster),
             "outcomes": list(self._values["outcome"]),
             "proxies": list(self._values["proxy"]),
             "log": {"position": writer.head.seq, "chain": writer.head.chain.hex()},

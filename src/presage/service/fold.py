@@ -4,13 +4,12 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import NamedTuple
 
+from presage.forecasters.contract import Forecaster
 from presage.service.engines import digest, engine_for
 from presage.service.pupil import Pupil
 from presage.service.snapshots import positions, restore_snapshot
-from presage.service.tasks import task_forecaster
 from presage.store.log import LogStore
 from presage.store.taught import taught
-from presage.task.task import Task
 from presage.timeline.join import Horizons
 
 
@@ -24,10 +23,10 @@ class Folded(NamedTuple):
 
 
 def fold_log(
-    task: Task, store: LogStore, horizons: Horizons, snapshots: Path, progress: Callable[[int], None]
+    forecaster: Forecaster, store: LogStore, horizons: Horizons, snapshots: Path, progress: Callable[[int], None]
 ) -> Folded:
     """Fold a log from its beginning; `progress` is told how many entries more are folded."""
-    engine = engine_for(task_forecaster(task))
+    engine = engine_for(forecaster)
     pupil, last = Pupil(engine), 0
     kept = {seq for seq in (positions(snapshots) if snapshots.exists() else []) if seq <= store.head.seq}
     compared: dict[str, bool] = {}

@@ -1,4 +1,4 @@
-"""The data folder of a service: it belongs to one task for ever."""
+"""The data folder of a service: it belongs to one task for ever, and to one revision of the forecaster."""
 
 import dataclasses
 import difflib
@@ -8,11 +8,26 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
 
-from presage.errors import OtherTaskError
+import msgspec
+
+from presage.errors import DataError, OtherRevisionError, OtherTaskError
+from presage.forecasters.contract import Forecaster
+from presage.forecasters.mixture import revisions_of
+from presage.service.tasks import task_forecaster, task_forecasters
 from presage.store.files import check_folder, make_folder, rename, write_together
 from presage.task.task import Task, load_task
 
-TASK = "task.toml"
+TASK, FORECASTER = "task.toml", "forecaster.json"
+
+FIRST = 1
+"""The revision of every forecaster in version 0.1.0, which did not record it."""
+
+
+class Recorded(msgspec.Struct, frozen=True):
+    """The forecaster that a data folder was made with: its name, and its revisions as `revisions_of` gives them."""
+
+    name: str
+    revisions: dict[str, int]
 
 
 class Refold(NamedTuple):
@@ -34,9 +49,44 @@ def same_task(task_file: Path, folder: Path) -> bool:
     return not (folder / TASK).exists() or _plain(load_task(folder / TASK)) == _plain(load_task(task_file))
 
 
+def up_to_date(task_file: Path, folder: Path) -> bool:
+    """Whether a data folder is new, or was made with this task and the current revision of its forecaster."""
+    return same_task(task_file, folder) and not other_revision(folder)
+
+
+def other_revision(folder: Path) -> str:
+    """How a data folder's revisions differ from the current ones; empty if they do not, or if there is no folder."""
+    if not (folder / TASK).exists():
+        return ""
+    current = revisions_of(task_forecaster(load_task(folder / TASK)))
+    theirs = dict.fromkeys(current, FIRST) | _recorded(folder)
+    differ = [(name, number) for name, number in theirs.items() if number != current.get(name)]
+    return ", ".join(f"{name} revision {number} (now {current.get(name, 'not used')})" for name, number in differ)
+
+
+def folder_forecaster(folder: Path) -> Forecaster:
+    """The forecaster that the log of a data folder is folded by: its task's, of the revision it was made with.
+
+    Raise OtherRevisionError if that revision is not kept, or not known yet.
+    """
+    forecasters, recorded = task_forecasters(load_task(folder / TASK)), _recorded(folder)
+    for forecaster in forecasters:
+        ours = revisions_of(forecaster)
+        if dict.fromkeys(ours, FIRST) | recorded == ours:
+            return forecaster
+    current = revisions_of(forecasters[0])
+    if any(number > current.get(name, number) for name, number in recorded.items()):
+        wrong = "the data folder was made with a newer revision of the forecaster"
+        remedy = "use a newer version of presage, or rebuild the folder with `presage serve --refold`"
+    else:
+        wrong = "the data folder was made with an old revision of the forecaster that is not kept"
+        remedy = "rebuild the folder with `presage serve --refold`, or use the version of presage that made it"
+    raise OtherRevisionError(wrong, other_revision(folder), remedy)
+
+
 def open_folder(task_file: Path, folder: Path) -> tuple[Task, bytes]:
     """The task of a folder and its digest; the folder is made if there is none, and refused if it has another task."""
-    load_task(task_file)  # refused before anything is made
+    forecaster = task_forecaster(load_task(task_file))  # refused before anything is made
     if not folder.exists():
         for refold in itertools.takewhile(lambda each: each.aside.exists(), refolds(folder)):
             if refold.made.exists():
@@ -45,7 +95,8 @@ def open_folder(task_file: Path, folder: Path) -> tuple[Task, bytes]:
     kept = folder / TASK
     if not kept.exists():
         make_folder(check_folder(folder))
-        write_together(folder, {TASK: task_file.read_bytes()})
+        record = msgspec.json.encode(Recorded(forecaster.name, revisions_of(forecaster)))
+        write_together(folder, {FORECASTER: record, TASK: task_file.read_bytes()})  # the task last: it makes the folder
     ours = load_task(kept)
     if not same_task(task_file, folder):
         lines = difflib.unified_diff(
@@ -60,6 +111,17 @@ def open_folder(task_file: Path, folder: Path) -> tuple[Task, bytes]:
 def task_digest(folder: Path) -> bytes:
     """The digest of the task file of a data folder, from which the chain of its log starts."""
     return hashlib.blake2b((folder / TASK).read_bytes(), digest_size=32).digest()
+
+
+def _recorded(folder: Path) -> dict[str, int]:
+    """The revisions that a data folder was made with; a name that is not there has the first."""
+    try:
+        return msgspec.json.decode((folder / FORECASTER).read_bytes(), type=Recorded).revisions
+    except FileNotFoundError:
+        return {}  # made by version 0.1.0
+    except (msgspec.MsgspecError, UnicodeDecodeError) as error:
+        remedy = f"restore it from a backup ({error})"
+        raise DataError("the forecaster of a data folder cannot be read", str(folder / FORECASTER), remedy) from error
 
 
 def _plain(task: Task) -> Task:

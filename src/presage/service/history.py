@@ -143,10 +143,10 @@ def new_service(task_file: Path, folder: Path, start: int) -> Iterator[LiveServi
 
 
 def refold(task_file: Path, folder: Path, progress: Callable[[int], None]) -> Path:
-    """Where the old data folder lies now; the new one has lived through the same events with another task.
+    """Where the old data folder lies now; the new one has the same events, with another task or revision.
 
-    The old log says what was answered; the new one what the new task would have answered. Feedback whose value the new
-    task does not know is kept in quarantine.
+    The old log says what was answered; the new one what would have been answered. Feedback whose value the new task
+    does not know is kept in quarantine.
     """
     old_task = load_task(folder / TASK)
     aside, made = next(each for each in refolds(folder) if not each.aside.exists())

@@ -6,12 +6,11 @@ from pathlib import Path
 from typing import IO, Any
 
 from presage.service.engines import Engine, digest, engine_for
+from presage.service.folders import folder_forecaster
 from presage.service.frames import receive, send
 from presage.service.published import Published
 from presage.service.pupil import Pupil
 from presage.service.snapshots import keep_snapshot, restore_snapshot
-from presage.service.tasks import task_forecaster
-from presage.task.task import load_task
 from presage.timeline.lessons import Lesson
 
 
@@ -48,11 +47,11 @@ def run_learner(engine: Engine, memory: Path, snapshots: Path, inbox: IO[bytes],
 
 
 def main(arguments: list[str]) -> Any:
-    """The process: its arguments are the task file, the shared memory and the folder of snapshots."""
+    """The process: its arguments are the data folder, the shared memory and the folder of snapshots."""
     for each in (signal.SIGINT, signal.SIGTERM):  # sent to all processes of a service: it ends when the service does
         signal.signal(each, signal.SIG_IGN)
-    task, memory, snapshots = (Path(argument) for argument in arguments)
-    run_learner(engine_for(task_forecaster(load_task(task))), memory, snapshots, sys.stdin.buffer, sys.stdout.buffer)
+    folder, memory, snapshots = (Path(argument) for argument in arguments)
+    run_learner(engine_for(folder_forecaster(folder)), memory, snapshots, sys.stdin.buffer, sys.stdout.buffer)
 
 
 if __name__ == "__main__":

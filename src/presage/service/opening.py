@@ -8,10 +8,10 @@ import numpy as np
 from presage.service.core import LiveService, Parts
 from presage.service.engines import Engine, Parameters, engine_for
 from presage.service.features import feature_encoder
-from presage.service.folders import TASK, open_folder
+from presage.service.folders import folder_forecaster, open_folder
 from presage.service.limits import Limits
 from presage.service.snapshots import positions
-from presage.service.tasks import horizons_of, task_forecaster
+from presage.service.tasks import horizons_of
 from presage.service.teacher import Teacher
 from presage.service.watch.fold import Watch
 from presage.service.watch.look_back import look_back
@@ -27,13 +27,13 @@ def open_service(task_file: Path, folder: Path, settings: Limits, clock: Callabl
     """The service of a task on its data folder; what was there before is taken up again."""
     feature_encoder(load_task(task_file))  # a task that cannot be served is refused before anything is made
     task, digest = open_folder(task_file, folder)
-    engine, horizons = engine_for(task_forecaster(task)), horizons_of(task)
+    engine, horizons = engine_for(folder_forecaster(folder)), horizons_of(task)
     store = SqliteLog(folder, digest)
     snapshots = folder / "snapshots"
     known = [seq for seq in positions(snapshots) if 0 < seq <= store.head.seq] if snapshots.exists() else []
     try:
         chains = {str(seq): store.chain_at(seq).hex() for seq in known}
-        teacher = Teacher(engine, folder / TASK, snapshots, chains)
+        teacher = Teacher(engine, folder, snapshots, chains)
         teacher.catch_up(store, horizons)
         watch = Watch(subject_of(engine.forecaster, horizons))
         look_back(watch, store)

@@ -12,7 +12,7 @@ import numpy as np
 import safetensors
 import safetensors.numpy
 
-from presage.forecasters.snapshot import describe
+from presage.forecasters.snapshot import describe, difference
 from presage.later import Later
 from presage.service.pupil import Pupil
 from presage.store.files import write_together
@@ -54,8 +54,9 @@ def restore_snapshot(pupil: Pupil, folder: Path, chains: dict[str, str]) -> None
     """
     for place in sorted(folder.glob("*"), reverse=True):
         manifest, tensors = _read(place)
-        ours = {"forecaster": describe(pupil.engine.forecaster), "fingerprint": fingerprint()}
-        if tensors is None or any(manifest.get(name) != value for name, value in ours.items()):
+        if tensors is None or manifest.get("fingerprint") != fingerprint():
+            continue
+        if difference(pupil.engine.forecaster, manifest.get("forecaster")):
             continue
         if chains.get(str(manifest["seq"])) == manifest["chain"]:
             pupil.learning.restore(tensors, manifest["predictions"])

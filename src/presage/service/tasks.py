@@ -1,7 +1,7 @@
 """What a task asks for: its forecaster, and how long it waits."""
 
 from presage.forecasters.contract import Forecaster
-from presage.forecasters.named import chosen_forecasters
+from presage.forecasters.named import all_revisions
 from presage.spaces import Spaces
 from presage.task.features import Category
 from presage.task.task import Task, Vocabulary
@@ -16,11 +16,15 @@ def task_spaces(task: Task) -> Spaces:
 
 
 def task_forecaster(task: Task) -> Forecaster:
-    """The forecaster of a task."""
+    """The forecaster of a task, of the current revision."""
+    return task_forecasters(task)[0]
+
+
+def task_forecasters(task: Task) -> tuple[Forecaster, ...]:
+    """The forecaster of a task, and then its older revisions that are kept."""
     places = {name: place for place, name in enumerate(task.symbols)}
     groups = tuple(tuple(sorted(places[name] for name in group)) for group in task.forecaster.back_off)
-    kind = task.forecaster.kind
-    return chosen_forecasters((kind,), task_spaces(task), groups)[kind]
+    return all_revisions(task.forecaster.kind, task_spaces(task), groups)
 
 
 def horizons_of(task: Task) -> Horizons:

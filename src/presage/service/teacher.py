@@ -32,12 +32,12 @@ class Model(NamedTuple):
 class Teacher:
     """Hands lessons to a learner in another process, in order; `model` is what it published last."""
 
-    def __init__(self, engine: Engine, task_file: Path, snapshots: Path, chains: dict[str, str]) -> None:
+    def __init__(self, engine: Engine, folder: Path, snapshots: Path, chains: dict[str, str]) -> None:
         snapshots.mkdir(parents=True, exist_ok=True)
         path = shared_path()
         self._published = Published(engine.layouts, path, create=True)
         self._process = subprocess.Popen(
-            [sys.executable, "-m", "presage.service.learner", str(task_file), str(path), str(snapshots)],
+            [sys.executable, "-m", "presage.service.learner", str(folder), str(path), str(snapshots)],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
         )
