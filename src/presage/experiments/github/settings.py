@@ -82,7 +82,10 @@ class GithubSettings(NetworkSettings):
 
 
 PAPER = GithubSettings()
-TUNED = replace(PAPER, learning_rate=0.3, l2=1e-3)
+TUNED = replace(
+    PAPER, learning_rate=0.3, l2=1e-3, proxy_rate=1.1, h_hidden=(80,), h_rate=0.197, h_l2=1.65e-4, residual_rate=0.0504
+)
+"""The winner of the search that docs/tuning-github.json records."""
 SMOKE = GithubSettings(
     trials=4, weeks=2.5, round_minutes=60, switch_week=0.7, proxy_days=1, outcome_days=3, history_days=(1, 7, 30, 90),
     languages=4, buffer=60, start=16, batch=16, oracle_steps=200, commit_days=3,

@@ -56,7 +56,10 @@ class MarketplaceRunSettings(NetworkSettings):
 
 
 PAPER = MarketplaceRunSettings()
-TUNED = replace(PAPER, learning_rate=0.3, proxy_rate=1.0, l2=1e-4)
+TUNED = replace(
+    PAPER, learning_rate=1.0, l2=1e-5, proxy_rate=3.84, h_hidden=(80,), h_rate=0.847, h_l2=5.4e-6, residual_rate=0.247
+)
+"""The winner of the search that docs/tuning-marketplace.json records."""
 SMOKE = replace(
     TUNED, trials=4, days=4, items=12, items_a_day=4, round_seconds=600, proxy_days=1, outcome_days=2, buffer=60,
     start=16, every=20, steps=4, batch=16, oracle_steps=100,
