@@ -1,0 +1,253 @@
+"""The paper's numbers, each beside the setting that holds it; and that the networks and trials are made with them."""
+
+from collections.abc import Callable
+from dataclasses import fields, replace
+from datetime import date
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+from presage import Forecaster, Spaces, direct_table, factored_table, mixture
+from presage.cli.reproduce import reproduce
+from presage.experiments.github import settings as github
+from presage.experiments.github.moments import Moments
+from presage.experiments.github.problem import BIN, OUTCOMES, ask, spaces_of
+from presage.experiments.marketplace import settings as marketplace
+from presage.experiments.marketplace.problem import acquire
+from presage.experiments.marketplace.problem import spaces_of as market_spaces
+from presage.experiments.marketplace.schedules import SCHEDULES
+from presage.experiments.networks import NetworkSettings, train_oracles
+from presage.experiments.synthetic import settings as synthetic
+from presage.experiments.synthetic.figure import mix_rows
+from presage.experiments.tuning import FIRST, Search
+from presage.forecasters.contract import Rows
+from presage.logs.bigquery import QUERY
+from presage.logs.marketplace import build_market
+from presage.spaces import Instance
+from presage.worlds.market import DAYS, ENGAGEMENTS
+from presage.worlds.marketplace import MarketplaceSettings
+
+PAPERS: dict[str, Any] = {"synthetic": synthetic.PAPER, "github": github.PAPER, "marketplace": marketplace.PAPER}
+
+GIVEN: list[tuple[str, str, str, Any]] = [
+    ("Figure 2", "synthetic", "trials", 200),
+    ("section 2", "synthetic", "rounds", 1000),
+    ("section 2", "synthetic", "delay", 100),
+    ("section 2, the analysis", "synthetic", "proxy_delay", 0),
+    ("section 2", "synthetic", "useful", (1.0, 0.75, 0.0)),
+    ("appendix, synthetic task", "synthetic", "instances", 10),
+    ("appendix, synthetic task", "synthetic", "proxies", 4),
+    ("appendix, synthetic task", "synthetic", "outcomes", 5),
+    ("section 3", "github", "optimiser", "sgd"),
+    ("section 3", "github", "learning_rate", 0.1),
+    ("section 3", "github", "l2", 0.01),
+    ("section 3", "github", "proxy_rate", 1.0),
+    ("section 3", "github", "hidden", (40, 20)),
+    ("section 3", "github", "buffer", 1000),
+    ("section 3", "github", "start", 128),
+    ("section 3", "github", "batch", 128),
+    ("section 3", "github", "every", 4),
+    ("section 3", "github", "steps", 1),
+    ("section 4.1", "github", "outcome_least", 3),
+    ("section 4.1", "github", "outcome_days", 21),
+    ("section 4.1", "github", "proxy_days", 7),
+    ("section 4.1, none, one or more", "github", "proxy_edges", (1, 2)),
+    ("section 4.1", "github", "round_minutes", 10),
+    ("section 4.1, the adversary's first mode", "github", "quiet_most", 1),
+    ("section 4.1, a month", "github", "quiet_days", 30),
+    ("section 4.1, its second", "github", "busy_least", 2),
+    ("section 4.1, a week", "github", "busy_days", 7),
+    ("section 4.1", "github", "modes", ("A", "B")),
+    ("section 4.1", "github", "switch_week", 4.5),
+    ("section 4.1", "github", "commit_days", 5),
+    ("section 4.1", "github", "window_days", (date(2018, 1, 8) - date(2017, 5, 1)).days),
+    ("section 4.1", "github", "oracle_steps", 10_000),
+    ("section 4.1", "github", "oracle_rate", 0.0005),
+    ("Figure 5", "github", "trials", 200),
+    ("section 3", "marketplace", "optimiser", "sgd"),
+    ("section 3", "marketplace", "learning_rate", 0.1),
+    ("section 3", "marketplace", "l2", 0.01),
+    ("section 3", "marketplace", "proxy_rate", 0.1),
+    ("section 3", "marketplace", "hidden", (20, 10)),
+    ("section 3", "marketplace", "buffer", 3000),
+    ("section 3", "marketplace", "start", 500),
+    ("section 3", "marketplace", "batch", 128),
+    ("section 3", "marketplace", "every", 1000),
+    ("section 3", "marketplace", "steps", 20),
+    ("section 4.2", "marketplace", "proxy_days", 2),
+    ("section 4.2", "marketplace", "outcome_days", 7),
+    ("section 4.2", "marketplace", "days", (date(2018, 1, 31) - date(2018, 1, 10)).days),
+    ("section 4.2", "marketplace", "items_a_day", 5),
+    ("section 4.2", "marketplace", "items", 100),
+    ("section 4.2", "marketplace", "round_seconds", 40),
+    ("section 4.2", "marketplace", "oracle_steps", 40_000),
+    ("section 4.2", "marketplace", "oracle_rate", 0.0005),
+    ("Figure 7", "marketplace", "trials", 200),
+]
+
+NETWORKS_OURS = {"seed", "h_hidden", "h_rate", "h_l2", "residual_rate", "output_start", "oracle_batch"}
+OURS = {
+    "synthetic": {
+        "seed", "noise", "mixes", "delays", "sizes", "growth_rounds", "scales", "scaled_delay", "scaled_instances",
+        "scaled_rounds",
+    },
+    "github": NETWORKS_OURS | {"weeks", "grid_hours", "bulk", "history_days", "languages"},
+    "marketplace": NETWORKS_OURS,
+}  # fmt: skip
+"""Settings whose value the paper does not give."""
+
+
+@pytest.mark.parametrize(("where", "experiment", "name", "number"), GIVEN)
+def test_a_setting_is_the_papers(where: str, experiment: str, name: str, number: Any) -> None:
+    assert getattr(PAPERS[experiment], name) == number, where
+
+
+@pytest.mark.parametrize("experiment", PAPERS)
+def test_every_setting_is_the_papers_or_said_to_be_ours(experiment: str) -> None:
+    given = {name for _, of, name, _ in GIVEN if of == experiment}
+    assert given | OURS[experiment] == {field.name for field in fields(PAPERS[experiment])}
+    assert not given & OURS[experiment]
+
+
+def default_of(option: str) -> Any:
+    return next(param.default for param in reproduce.params if param.name == option)
+
+
+def alphas() -> set[float]:
+    spaces = Spaces(10, 4, 5)
+    tables = [direct_table(spaces), factored_table(spaces), *mixture(spaces).made_of.experts[:2]]
+    return {dict(table.settings)["alpha"] for table in tables}
+
+
+def band() -> tuple[float, float]:
+    """What the figure draws around trials of deviation 2."""
+    rows = mix_rows(np.zeros(1), {"direct": np.array([[3.0, 5.0, 7.0]])})
+    return rows[0]["low"], rows[0]["high"]
+
+
+MARKETS = {schedule: market_spaces(marketplace.PAPER, schedule) for schedule in SCHEDULES}
+ELSEWHERE: list[tuple[str, Any, Callable[[], Any]]] = [
+    ("section 2, the Laplace estimator", {1.0}, alphas),
+    ("Figure 2, one standard deviation", (3.0, 7.0), band),
+    ("Figures 2, 5 and 7, trials that a command plays", 200, lambda: default_of("trials")),
+    ("section 3, tuned on the direct network first", ("learning_rate", "l2"), lambda: FIRST),
+    ("section 3, by a grid", "grid", lambda: Search().kind),
+    ("section 4.1, active or not", 2, lambda: OUTCOMES),
+    ("section 4.1, none, one or more", 3, lambda: len(github.PAPER.proxy_edges) + 1),
+    ("Figure 5, five data points", 5, lambda: BIN),
+    ("section 4.1, the window and its commit days", True, lambda: "BETWEEN '2017-05-01' AND '2018-01-08'" in QUERY),
+    ("section 4.1, the window and its commit days", True, lambda: "DISTINCT DATE(committed_at)) >= 5" in QUERY),
+    ("section 4.2", ("deleted", "zero", "one", "many"), lambda: ENGAGEMENTS),
+    ("section 4.2, days of data", 21, lambda: DAYS),
+    ("section 4.2, conversions of an item", (100,), lambda: (build_market.__defaults__ or ())[:1]),
+    ("section 4.2, items of either schedule", [100, 100], lambda: [each.instances for each in MARKETS.values()]),
+    ("section 4.2, half days", 42, lambda: 2 * marketplace.PAPER.days),
+]
+
+
+@pytest.mark.parametrize(("where", "number", "found"), ELSEWHERE)
+def test_a_number_elsewhere_is_the_papers(where: str, number: Any, found: Callable[[], Any]) -> None:
+    assert found() == number, where
+
+
+GITHUB_SPACES = Spaces(replace(Spaces(1, 3, 2).features, symbols=(), dense=29), 3, 2)
+BUILT: list[tuple[NetworkSettings, Spaces, int]] = [
+    (github.PAPER, GITHUB_SPACES, 29),
+    (marketplace.PAPER, MARKETS["uniform"], 100),
+]
+
+
+def experts(settings: NetworkSettings, spaces: Spaces) -> tuple[Forecaster, ...]:
+    found: tuple[Forecaster, ...] = settings.networks(spaces).made_of.experts
+    return found
+
+
+@pytest.mark.parametrize(("settings", "spaces", "inputs"), BUILT)
+def test_towers_have_the_papers_layers_and_g_has_none(settings: Any, spaces: Spaces, inputs: int) -> None:
+    """Section 3: two hidden layers in every tower; g is bare logits, without a bias. Items are one-hot codes of 100."""
+    direct, factored, residual = (
+        jax.eval_shape(expert.init, jax.random.key(0)) for expert in experts(settings, spaces)
+    )
+    told = inputs + spaces.proxies + spaces.outcomes  # the residual tower's: the proxy and the logits of g too
+    towers = [(direct.outcomes, inputs, spaces.outcomes), (residual.residual, told, spaces.outcomes)]
+    towers += [(own.proxies, inputs, spaces.proxies) for own in (factored, residual.factors)]
+    for tower, width, outputs in towers:
+        first = tower.rows.shape[0] + tower.layers[0].weights.shape[0]
+        shapes = [(first, tower.layers[0].weights.shape[1]), *(layer.weights.shape for layer in tower.layers[1:])]
+        one, two = settings.hidden
+        assert shapes == [(width, one), (one, two), (two, outputs)]
+        assert tower.moments == ()  # SGD
+    for g in (factored.outcomes, residual.factors.outcomes):
+        assert g.shape == (spaces.proxies, spaces.outcomes)
+
+
+@pytest.mark.parametrize(("settings", "spaces"), [built[:2] for built in BUILT])
+def test_networks_are_built_with_the_settings(settings: Any, spaces: Spaces) -> None:
+    for expert in experts(settings, spaces):
+        own = dict(expert.settings)
+        towers = [own, *(dict(own[part]) for part in ("h", "correction") if part in own)]
+        for tower in towers:
+            named = {name: tower[name] for name in ("hidden", "learning_rate", "l2", "optimiser")}
+            assert named == {name: getattr(settings, name) for name in named}
+        assert own.get("proxy_rate", settings.proxy_rate) == settings.proxy_rate
+        replay = expert.replay
+        assert replay is not None
+        assert replay.proxy_window == replay.outcome_window == settings.buffer
+        cadence = (replay.start, replay.every, replay.steps, replay.batch)
+        assert cadence == (settings.start, settings.every, settings.steps, settings.batch)
+    oracle = settings.oracle(spaces).training
+    assert (oracle.hidden, oracle.learning_rate, oracle.optimiser) == (settings.hidden, settings.oracle_rate, "adam")
+
+
+@pytest.mark.parametrize("which", [1, 2])
+def test_g_has_no_l2(which: int) -> None:
+    """Section 3: where outcomes are as even as g says, a step leaves it as it is, however large its logits."""
+    expert = experts(github.PAPER, GITHUB_SPACES)[which]
+    state = expert.init(jax.random.key(0))
+    g = jnp.full((3, 2), 5.0)
+    state = state._replace(outcomes=g) if which == 1 else state._replace(factors=state.factors._replace(outcomes=g))
+    x = Instance(np.zeros((6, 0), np.int32), np.ones((6, 29), np.float32))
+    rows = Rows(x, np.array([0, 0, 1, 1, 2, 2]), np.array([0, 1] * 3), (), np.ones(6, np.int32))
+    stepped = jax.jit(expert.rehearse)(state, rows, rows)
+    assert np.abs((stepped.outcomes if which == 1 else stepped.factors.outcomes) - g).max() < 1e-6
+
+
+@pytest.mark.long
+def test_oracles_take_as_many_steps_as_they_are_told() -> None:
+    x = Instance(np.zeros((2, 8, 0), np.int32), np.ones((2, 8, 29), np.float32))
+    settings = replace(github.PAPER, oracle_steps=7)
+    _, towers = train_oracles(settings, GITHUB_SPACES, x, np.zeros((2, 8), np.int32))
+    assert np.asarray(towers.moments.steps).tolist() == [7, 7]  # type: ignore[union-attr]
+
+
+def test_github_trials_have_the_papers_times() -> None:
+    """Section 4.1: a sample every 10 minutes, proxies after 1,008 rounds, outcomes after 3,024, a switch at 4,536."""
+    modes = {
+        mode: Moments(np.full((9, 29), place, np.float32), *np.zeros((3, 9), np.int32))
+        for place, mode in enumerate("AB")
+    }
+    asked = ask(github.PAPER, modes, {"A": np.zeros(9), "B": np.ones(9)}, np.arange(1))
+    t = np.arange(github.PAPER.rounds)
+    assert (asked.episode.proxy_seen - t == 7 * 24 * 6).all()
+    assert (asked.episode.outcome_seen - t == 21 * 24 * 6).all()
+    for told in (asked.episode.x.dense[0, :, 0], asked.oracle[0]):
+        assert np.flatnonzero(np.diff(told)).tolist() == [4536 - 1]
+    assert spaces_of(github.PAPER, modes["A"]) == GITHUB_SPACES
+
+
+def test_marketplace_trials_have_the_papers_times() -> None:
+    """Section 4.2: an acquisition every 40 seconds for 21 days, proxies after 4,320 rounds, outcomes after 15,120."""
+    market = MarketplaceSettings(items=130).deal(0)
+    acquired = acquire(market, marketplace.PAPER, "staggered", np.arange(1))
+    t = np.arange(21 * 24 * 90)
+    assert (acquired.episode.proxy_seen - t == 2 * 24 * 90).all()
+    assert (acquired.episode.outcome_seen - t == 7 * 24 * 90).all()
+    assert acquired.schedule.shape == (42, 100)
+
+
+def test_the_tuned_settings_differ_from_the_papers_by_what_the_search_found() -> None:
+    assert replace(github.PAPER, learning_rate=0.3, l2=1e-3) == github.TUNED
+    assert replace(marketplace.PAPER, learning_rate=0.3, proxy_rate=1.0, l2=1e-4) == marketplace.TUNED
