@@ -3,7 +3,9 @@
 import json
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 from click.testing import CliRunner
@@ -12,7 +14,12 @@ import presage as presage_package
 from presage.cli.entry import COMMANDS, cli
 from presage.cli.talk import changed
 from presage.errors import OutputError, SettingError
-from presage.experiments.synthetic.settings import SMOKE
+from presage.experiments.claims import Claim, Verdict
+from presage.experiments.github.settings import PAPER as GITHUB_PAPER
+from presage.experiments.marketplace.settings import TUNED as MARKETPLACE_TUNED
+from presage.experiments.report import Report
+from presage.experiments.stopwatch import Seconds
+from presage.experiments.synthetic.settings import PAPER, SMOKE
 from presage.store.files import write_together
 from tests.cli.typed import Presage
 
@@ -77,6 +84,58 @@ def test_experiments_run_from_settings_alone(
     assert report["results"]["source"].startswith("embedded")
 
 
+@pytest.mark.parametrize(
+    ("verdict", "code"),
+    [(Verdict.FAILS, 1), (Verdict.CANNOT_TELL, 0), (Verdict.HOLDS, 0)],
+    ids=lambda given: str(given),
+)
+@pytest.mark.parametrize("experiment", ["synthetic", "github", "marketplace"])
+def test_check_exits_with_1_if_a_claim_fails_and_only_then(
+    experiment: str, verdict: Verdict, code: int, presage: Presage, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    claims = [Claim("S1", "one that holds", Verdict.HOLDS, ()), Claim("S2", "another", verdict, ())]
+    by_seed = {0: claims[:1], 1: [Claim("S2", "another", Verdict.FAILS, ())]}
+    report = Report(experiment, SMOKE, Seconds(0.0, 0.0), {}, claims, (), by_seed)
+    monkeypatch.setattr(f"presage.cli.runs.{experiment}.run", lambda asked: (report, {}))
+    checked = presage("reproduce", experiment, "--check", "--json")
+    assert checked.code == code
+    assert [claim["verdict"] for claim in json.loads(checked.out)["claims"]] == ["holds", verdict.value]
+    assert verdict.value in checked.err
+    assert presage("reproduce", experiment).code == 0  # nobody asked
+    if experiment == "synthetic":  # one of the three
+        held = Report("github", SMOKE, Seconds(0.0, 0.0), {}, claims[:1], (), {})
+        monkeypatch.setattr("presage.cli.runs.github.run", lambda asked: (held, {}))
+        monkeypatch.setattr("presage.cli.runs.marketplace.run", lambda asked: (held, {}))
+        assert presage("reproduce", "all", "--check").code == code
+
+
+@pytest.mark.parametrize("experiment", ["synthetic", "github", "marketplace"])
+@pytest.mark.parametrize(
+    ("words", "seeds"), [(["--seeds", "3-5,9"], (3, 4, 5, 9)), (["--seed", "4"], (4,)), ([], (0,))]
+)
+def test_seeds_and_settings_reach_the_experiment(
+    experiment: str, words: str, seeds: tuple[int, ...], presage: Presage, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    got: list[Any] = []
+
+    def reproduce(settings: Any, *more: Any) -> tuple[Report, dict[str, bytes]]:
+        got.extend((settings, more[-1]))
+        return Report(experiment, settings, Seconds(0.0, 0.0), {}, [], (), {}), {}
+
+    where = {"synthetic": "experiments.synthetic.experiment"}.get(experiment, f"cli.runs.{experiment}")
+    monkeypatch.setattr(f"presage.{where}.reproduce_{experiment}", reproduce)
+    small = {"github": ["--set", "world.repositories=3"], "synthetic": ["--set", "noise=0.2"]}.get(experiment, [])
+    assert presage("reproduce", experiment, "--trials", "7", *words.split(), *small).code == 0
+    settings, given = got
+    assert tuple(given) == seeds
+    expected: dict[str, Any] = {
+        "synthetic": replace(PAPER, noise=0.2),
+        "github": GITHUB_PAPER,
+        "marketplace": MARKETPLACE_TUNED,
+    }
+    assert settings == replace(expected[experiment], trials=7, seed=seeds[0])
+
+
 @pytest.mark.long
 def test_tune_keeps_a_record_and_names_the_best(tmp_path: Path, presage: Presage) -> None:
     values = ["--learning-rates", "0.1,0.3", "--l2s", "0.001", "--draws", "2"]
@@ -118,6 +177,9 @@ def test_demo_ends_with_a_table_a_sentence_and_a_page(tmp_path: Path, presage: P
         (["tune", "github", "--learning-rates", "fast"], "list of numbers"),
         (["reproduce", "synthetic", "--trials", "-5"], "--trials"),
         (["reproduce", "synthetic", "--seed", "-1"], "--seed"),
+        (["reproduce", "synthetic", "--seeds", "5-3"], "not a list of seeds"),
+        (["reproduce", "synthetic", "--seeds", "0-5000"], "too many"),
+        (["reproduce", "synthetic", "--seed", "1", "--seeds", "0-3"], "exclude each other"),
         (["reproduce", "synthetic", "--set", "delay"], "name=value"),
         (["reproduce", "synthetic", "--set", "delay=x"], "cannot be read as int"),
         (["reproduce", "synthetic", "--set", "noise=7"], "share from 0 to 1"),

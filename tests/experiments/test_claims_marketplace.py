@@ -1,0 +1,87 @@
+"""M1 to M4 and X1 on losses made up: each holds, fails, and cannot be told, where that is what the numbers say."""
+
+import numpy as np
+import pytest
+
+from presage.experiments.claims import Verdict
+from presage.experiments.marketplace.claims import judge
+from presage.experiments.marketplace.problem import ScheduleRun
+from presage.experiments.marketplace.settings import PAPER
+from presage.spaces import Array
+from tests.experiments.verdicts import SPREAD, TRIALS
+
+HOLDS, FAILS, CANNOT_TELL = Verdict.HOLDS, Verdict.FAILS, Verdict.CANNOT_TELL
+
+Rates = dict[str, tuple[float, float, float]]
+"""Regret per round of each forecaster: before the first outcomes, up to the last third, and in it."""
+
+NOISE = {"direct": 0, "factored": 7, "residual": 14, "mixture": 21}
+
+STAGGERED: Rates = {
+    "direct": (0.5, 0.3, 0.3),
+    "factored": (0.5, 0.2, 0.2),
+    "residual": (0.5, 0.15, 0.15),
+    "mixture": (0.5, 0.15, 0.15),
+}
+UNIFORM: Rates = {
+    "direct": (0.5, 0.2, 0.1),
+    "factored": (0.5, 0.25, 0.15),
+    "residual": (0.5, 0.2, 0.1),
+    "mixture": (0.5, 0.2, 0.1),
+}
+
+
+def run(rates: Rates, spread: float = 0.01) -> ScheduleRun:
+    truth = np.full((TRIALS, 21 * 24), 0.9)
+    losses: dict[str, Array] = {"truth": truth}
+    for name, (blind, middle, last) in rates.items():
+        course = np.repeat([blind, middle, last], [7 * 24, 7 * 24, 7 * 24])
+        losses[name] = truth + course * (1 + spread * np.roll(SPREAD, NOISE[name]))[:, None]
+    return ScheduleRun(losses, np.zeros((42, 100)), None)
+
+
+def verdicts(staggered: Rates, uniform: Rates, spread: float = 0.01) -> dict[str, Verdict]:
+    """By claim; X1 with its schedule."""
+    runs = {"staggered": run(STAGGERED | staggered, spread), "uniform": run(UNIFORM | uniform, spread)}
+    claims = judge(PAPER, runs)
+    return {f"X1 {claim.text.split(':')[0]}" if claim.id == "X1" else claim.id: claim.verdict for claim in claims}
+
+
+def test_all_hold_where_the_paper_is_right() -> None:
+    assert verdicts({}, {}) == dict.fromkeys(["M1", "M2", "M3", "M4", "X1 staggered", "X1 uniform"], HOLDS)
+
+
+@pytest.mark.parametrize(
+    ("id", "staggered", "uniform", "verdict"),
+    [
+        ("M1", {"factored": (0.5, 0.31, 0.31)}, {}, FAILS),
+        ("M1", {"residual": (0.5, 0.31, 0.31)}, {}, FAILS),
+        ("M1", {"direct": (0.1, 0.1, 0.1)}, {}, FAILS),
+        ("M1", {"factored": (0.5, 0.3, 0.3)}, {}, CANNOT_TELL),
+        ("M1", {}, {"direct": (0.1, 0.1, 0.1)}, HOLDS),  # the other schedule says nothing of it
+        ("M2", {"residual": (0.5, 0.25, 0.25)}, {}, FAILS),
+        ("M2", {"residual": (0.5, 0.2, 0.2)}, {}, CANNOT_TELL),
+        ("M2", {}, {"residual": (0.9, 0.9, 0.9)}, HOLDS),
+        ("M3", {}, {"residual": (0.5, 0.206, 0.103)}, HOLDS),
+        ("M3", {}, {"residual": (0.5, 0.214, 0.107)}, FAILS),
+        ("M3", {}, {"residual": (0.5, 0.6, 0.3)}, FAILS),  # three times direct's
+        ("M3", {}, {"residual": (0.5, 0.21, 0.105)}, CANNOT_TELL),
+        ("M3", {}, {"residual": (0.1, 0.3, 0.3)}, FAILS),  # what was saved before the first outcomes does not count
+        ("M3", {}, {"factored": (0.5, 0.2, 0.1)}, FAILS),  # a claim that factored meets too says nothing
+        ("M4", {}, {"factored": (0.5, 0.15, 0.08)}, FAILS),
+        ("M4", {}, {"factored": (0.5, 0.3, 0.09)}, FAILS),  # in the end direct must be ahead
+        ("M4", {}, {"factored": (0.5, 0.1, 0.15)}, FAILS),  # and from the first outcomes on
+        ("M4", {}, {"factored": (0.1, 0.25, 0.15)}, HOLDS),
+        ("M4", {}, {"factored": (0.5, 0.2, 0.1)}, CANNOT_TELL),
+        ("X1 staggered", {"mixture": (0.6, 0.18, 0.18)}, {}, FAILS),
+        ("X1 staggered", {"mixture": (0.54, 0.16, 0.16)}, {}, HOLDS),
+        ("X1 uniform", {}, {"mixture": (0.6, 0.24, 0.12)}, FAILS),
+        ("X1 uniform", {}, {"mixture": (0.55, 0.22, 0.11)}, CANNOT_TELL),
+    ],
+)
+def test_regret_decides(id: str, staggered: Rates, uniform: Rates, verdict: Verdict) -> None:
+    assert verdicts(staggered, uniform)[id] is verdict
+
+
+def test_wild_trials_cannot_tell() -> None:
+    assert set(verdicts({}, {}, spread=5.0).values()) == {CANNOT_TELL}
