@@ -84,11 +84,7 @@ def test_experiments_run_from_settings_alone(
     assert report["results"]["source"].startswith("embedded")
 
 
-@pytest.mark.parametrize(
-    ("verdict", "code"),
-    [(Verdict.FAILS, 1), (Verdict.CANNOT_TELL, 0), (Verdict.HOLDS, 0)],
-    ids=lambda given: str(given),
-)
+@pytest.mark.parametrize(("verdict", "code"), [(Verdict.FAILS, 1), (Verdict.CANNOT_TELL, 0), (Verdict.HOLDS, 0)])
 @pytest.mark.parametrize("experiment", ["synthetic", "github", "marketplace"])
 def test_check_exits_with_1_if_a_claim_fails_and_only_then(
     experiment: str, verdict: Verdict, code: int, presage: Presage, monkeypatch: pytest.MonkeyPatch
@@ -110,9 +106,7 @@ def test_check_exits_with_1_if_a_claim_fails_and_only_then(
 
 
 @pytest.mark.parametrize("experiment", ["synthetic", "github", "marketplace"])
-@pytest.mark.parametrize(
-    ("words", "seeds"), [(["--seeds", "3-5,9"], (3, 4, 5, 9)), (["--seed", "4"], (4,)), ([], (0,))]
-)
+@pytest.mark.parametrize(("words", "seeds"), [("--seeds 3-5,9", (3, 4, 5, 9)), ("--seed 4", (4,)), ("", (0,))])
 def test_seeds_and_settings_reach_the_experiment(
     experiment: str, words: str, seeds: tuple[int, ...], presage: Presage, monkeypatch: pytest.MonkeyPatch
 ) -> None:

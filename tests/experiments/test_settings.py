@@ -1,8 +1,11 @@
 """The paper's numbers, each beside the setting that holds it; and that the networks and trials are made with them."""
 
+import json
+import math
 from collections.abc import Callable
-from dataclasses import fields, replace
+from dataclasses import asdict, fields, replace
 from datetime import date
+from pathlib import Path
 from typing import Any
 
 import jax
@@ -22,7 +25,7 @@ from presage.experiments.marketplace.schedules import SCHEDULES
 from presage.experiments.networks import NetworkSettings, train_oracles
 from presage.experiments.synthetic import settings as synthetic
 from presage.experiments.synthetic.figure import mix_rows
-from presage.experiments.tuning import FIRST, Search
+from presage.experiments.tuning import FIRST, SECOND, Search
 from presage.forecasters.contract import Rows
 from presage.logs.bigquery import QUERY
 from presage.logs.marketplace import build_market
@@ -248,6 +251,24 @@ def test_marketplace_trials_have_the_papers_times() -> None:
     assert acquired.schedule.shape == (42, 100)
 
 
-def test_the_tuned_settings_differ_from_the_papers_by_what_the_search_found() -> None:
-    assert replace(github.PAPER, learning_rate=0.3, l2=1e-3) == github.TUNED
-    assert replace(marketplace.PAPER, learning_rate=0.3, proxy_rate=1.0, l2=1e-4) == marketplace.TUNED
+@pytest.mark.parametrize("experiment", ["github", "marketplace"])
+def test_the_tuned_settings_are_the_winner_of_the_recorded_search(experiment: str) -> None:
+    paper = PAPERS[experiment]
+    tuned = {"github": github.TUNED, "marketplace": marketplace.TUNED}[experiment]
+    record = json.loads((Path(__file__).parents[2] / "docs" / f"tuning-{experiment}.json").read_text())
+    assert record["settings"] == as_json(replace(paper, trials=record["settings"]["trials"]))
+    assert record["search"] == as_json(replace(Search(), jobs=record["search"]["jobs"]))
+    first, second = ([one for one in record["tried"] if one["step"] == step] for step in (1, 2))
+    assert (len(first), len(second)) == (20, 60)
+
+    def loss(one: dict[str, Any], *names: str) -> float:  # null: the networks left the range of numbers
+        return sum(math.inf if one["losses"][name] is None else one["losses"][name] for name in names)
+
+    of_direct = min(first, key=lambda one: loss(one, "direct"))
+    best = min(second, key=lambda one: loss(one, "factored", "residual"))
+    assert [best[name] for name in FIRST] == [of_direct[name] for name in FIRST]
+    assert as_json(tuned) == as_json(paper) | {name: best[name] for name in FIRST + SECOND}
+
+
+def as_json(settings: Any) -> dict[str, Any]:
+    return dict(json.loads(json.dumps(asdict(settings))))
