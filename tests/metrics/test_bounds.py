@@ -1,4 +1,8 @@
-"""The bounds hold on every sequence anybody thinks of."""
+"""The bounds are their formulas, hold on every sequence tried, and are met where they can be."""
+
+import math
+from fractions import Fraction
+from functools import partial
 
 import numpy as np
 import pytest
@@ -59,11 +63,74 @@ def test_the_drift_lemma_and_the_direct_bound_hold(kind: str, delay: int, alpha:
         assert (regret(late, best) <= direct_bound(ROUNDS, delay, INSTANCES, OUTCOMES) + rounding).all()
 
 
-def test_the_bound_without_delay_is_met_exactly_by_one_symbol() -> None:
-    # One instance that always shows the same outcome: a Laplace table pays ln((T + Y - 1 over Y - 1)), no less.
-    zeros = np.zeros((1, 60), int)
-    losses = play_trials(direct_table(Spaces(1, 1, 4)), Episode.fixed(zeros, zeros, zeros, Delays(0, 0)), 0)
-    assert losses.sum() == pytest.approx(laplace_bound(60, 1, 4), rel=1e-5)
+@pytest.mark.parametrize(("instances", "outcomes", "each"), [(1, 4, 60), (3, 4, 20), (5, 2, 7)])
+def test_the_bound_without_delay_is_met_exactly_by_one_symbol(instances: int, outcomes: int, each: int) -> None:
+    # Instances asked about equally often, each with one outcome of its own: a Laplace table pays
+    # ln((n + Y - 1 over Y - 1)) for the n rounds of each, no less; a round more or fewer would already show.
+    x = np.tile(np.arange(instances), each)[None]
+    spaces = Spaces(instances, 1, outcomes)
+    losses = play_trials(direct_table(spaces), Episode.fixed(x, np.zeros_like(x), x % outcomes, Delays(0, 0)), 0)
+    bound = laplace_bound(instances * each, instances, outcomes)
+    assert losses.sum() == pytest.approx(bound, rel=1e-6)
+    assert bound == pytest.approx(instances * math.log(math.comb(each + outcomes - 1, outcomes - 1)), rel=1e-12)
+    assert abs(laplace_bound(instances * each + 1, instances, outcomes) - bound) > 1e-3 * bound
+
+
+POINTS = [
+    (1000, Delays(0, 100), (10, 4, 5)),
+    (200, Delays(3, 20), (5, 4, 5)),
+    (45360, Delays(4320, 15120), (100, 4, 4)),
+]
+
+
+@pytest.mark.parametrize(("rounds", "delays", "sizes"), POINTS)
+def test_bounds_are_their_formulas(rounds: int, delays: Delays, sizes: tuple[int, int, int]) -> None:
+    """Products of exact fractions, whose logarithm is taken once at the end."""
+    early, late, (instances, proxies, outcomes) = delays.proxy, delays.outcome, sizes
+
+    def drift(delay: int, given: int, symbols: int, alpha: Fraction = Fraction(1)) -> float:
+        cells = given * symbols
+        return delay * cells * log(1 + Fraction(rounds - 1) / (alpha * cells))
+
+    def laplace(given: int, symbols: int) -> float:
+        product = Fraction(1)
+        for j in range(1, symbols):
+            product *= (Fraction(rounds, given) + j) / j
+        return given * log(product)
+
+    exactly = partial(pytest.approx, rel=1e-12)
+    assert drift_bound(rounds, late, instances, outcomes) == exactly(drift(late, instances, outcomes))
+    half = drift(late, instances, outcomes, Fraction(1, 2))
+    assert drift_bound(rounds, late, instances, outcomes, alpha=0.5) == exactly(half)
+    assert laplace_bound(rounds, instances, outcomes) == exactly(laplace(instances, outcomes))
+    direct = drift(late, instances, outcomes) + laplace(instances, outcomes)
+    assert direct_bound(rounds, late, instances, outcomes) == exactly(direct)
+    g, h = drift(late, proxies, outcomes) + laplace(proxies, outcomes), drift(early, instances, proxies)
+    factored = math.fsum([g, h, laplace(instances, proxies)])
+    assert factored_bound(rounds, delays, instances, proxies, outcomes) == exactly(factored)
+
+
+def log(fraction: Fraction) -> float:
+    return math.log(fraction.numerator) - math.log(fraction.denominator)
+
+
+@pytest.mark.parametrize(
+    ("rounds", "delay", "instances", "expected"),
+    [(10_000, 1, 2, 4 * math.log(2500)), (500, 0, 10, 10 * math.log(50)), (10**6, 99, 7, 700 * math.log(10**4 / 7))],
+)
+def test_the_quoted_lower_bound_is_as_quoted(rounds: int, delay: int, instances: int, expected: float) -> None:
+    assert quoted_lower_bound(rounds, delay, instances) == pytest.approx(expected, rel=1e-12)
+
+
+def test_the_factored_bound_is_within_reach() -> None:
+    """Both parts are met at once without delays: each proxy has one outcome, each instance one proxy."""
+    x = np.tile(np.arange(8), 25)[None]
+    z, bound = x % 4, factored_bound(200, Delays(0, 0), 8, 4, 3)
+    g, h = (
+        play_trials(direct_table(Spaces(given, 1, symbols)), Episode.fixed(a, np.zeros_like(a), b, Delays(0, 0)), 0)
+        for given, symbols, a, b in ((4, 3, z, z % 3), (8, 4, x, z))
+    )
+    assert g.sum() + h.sum() == pytest.approx(bound, rel=1e-6)
 
 
 @pytest.mark.parametrize("mix", [0.0, 1.0])
