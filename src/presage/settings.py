@@ -21,6 +21,19 @@ def positive(name: str, value: float) -> float:
     return float(value)
 
 
+STRENGTHS = 1e-9, 1e30
+"""The least and the greatest weight of a prior. Beyond them float32, in which tables may be read, makes zeros or
+infinities of a prior and NaN of an answer."""
+
+
+def strength(name: str, value: float) -> float:
+    """`value` as the weight of a prior, in observations."""
+    low, high = STRENGTHS
+    if not low <= positive(name, value) <= high:
+        raise SettingError(f"{name} must lie in [{low:g}, {high:g}]", value, f"choose {name} in that range")
+    return float(value)
+
+
 def between(name: str, value: float, low: float, high: float) -> float:
     """`value` as a float with low <= value < high."""
     if not _is_number(value) or not low <= value < high:

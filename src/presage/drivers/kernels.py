@@ -24,6 +24,10 @@ POSITIVE = np.int64((1 << 48) - 1)
 """Masked with it, a place is known not to be negative: otherwise every index is checked, and loops stay scalar."""
 
 
+LEAST = 1e-28
+"""That of `presage.forecasters.counts`, here for numba, which would not notice if it changed there."""
+
+
 class Shape(NamedTuple):
     """The distinct tables that a pool of experts reads, and the distinct levels of their chains.
 
@@ -139,7 +143,7 @@ def say(
                 for symbol in range(outcomes):
                     mixed[symbol] += by_level[h & POSITIVE, proxy] * by_level[g, proxy * outcomes + symbol]
         for symbol in range(outcomes):
-            said[trial, row, expert, symbol] = mixed[symbol]
+            said[trial, row, expert, symbol] = max(mixed[symbol], LEAST)
 
 
 @inlined
@@ -153,7 +157,7 @@ def tell(
             read(counts, place, strengths[level], shape.parents[level], level, z, outcomes, by_level)
         last = shape.judge[-1] & POSITIVE
         for symbol in range(outcomes):
-            told[symbol] = by_level[last, z * outcomes + symbol]
+            told[symbol] = max(by_level[last, z * outcomes + symbol], LEAST)
 
 
 @lru_cache(maxsize=64)

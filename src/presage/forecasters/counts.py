@@ -10,14 +10,18 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import NamedTuple
 
-from presage.arrays import add_at, jnp
+from presage.arrays import add_at, jnp, namespace
 from presage.errors import SettingError
 from presage.forecasters.keys import BUCKETS, WHOLE, TableKey, table_key
-from presage.settings import positive, whole
+from presage.settings import strength, whole
 from presage.spaces import Array, Features, Instance
 
 Counts = tuple[Array, ...]
 """One table a level, coarse to fine: int32 [rows, *context, A]."""
+
+LEAST = 1e-28
+"""No probability is less: many observations on several levels would make it a float32 zero, and its logarithm
+infinite. Its product with any strength is still a normal number."""
 
 
 @dataclass(frozen=True)
@@ -30,6 +34,11 @@ class Chain:
     alpha: float
     kappa: float  # prior mass of every level but the first
 
+    def __post_init__(self) -> None:
+        strength("alpha", self.alpha)
+        if len(self.keys) > 1:
+            strength("kappa", self.kappa)
+
     def init(self) -> Counts:
         """Counts of nothing."""
         return tuple(jnp.zeros((key.rows, *self.context, self.symbols), jnp.int32) for key in self.keys)
@@ -40,6 +49,7 @@ class Chain:
         estimate = (seen[0] + self.alpha) / (seen[0].sum(-1, keepdims=True) + self.alpha * self.symbols)
         for level in seen[1:]:
             estimate = (level + self.kappa * estimate) / (level.sum(-1, keepdims=True) + self.kappa)
+            estimate = namespace(estimate).maximum(estimate, LEAST)
         return estimate
 
     def add(self, counts: Counts, x: Instance, cell: tuple[Array, ...], weight: Array) -> Counts:
@@ -70,10 +80,10 @@ class Prior:
     buckets: int = BUCKETS
 
     def __post_init__(self) -> None:
-        positive("alpha", self.alpha)
+        strength("alpha", self.alpha)
         whole("buckets", self.buckets)
         if self.shrinkage is not None:
-            positive("shrinkage", self.shrinkage)
+            strength("shrinkage", self.shrinkage)
         elif self.groups:
             raise SettingError("groups need a shrinkage", self.groups, "give shrinkage=5.0, say")
         for coarse, fine in pairwise(self.groups):
