@@ -3,8 +3,10 @@
 It is compiled for each number of proxies and outcomes: loops of known length run three times as fast.
 """
 
+import zlib
 from collections.abc import Callable
 from functools import lru_cache
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import numba
@@ -15,6 +17,11 @@ from presage.spaces import Array
 Function = Callable[..., Any]
 compiled: Callable[[Function], Function] = numba.njit(cache=True, nogil=True, error_model="numpy")
 inlined: Callable[[Function], Function] = numba.njit(nogil=True, error_model="numpy", forceinline=True)
+
+SOURCE = zlib.crc32(Path(__file__).read_bytes())
+"""Which version of this file it is. Numba's cache is keyed by a function's own file and by what it closes over, but
+not by what it calls: a loop elsewhere that calls these functions closes over this number, or it would go on
+with the code that they had when it was compiled."""
 
 PROXIES, OUTCOMES, PAIRS = 0, 1, 2
 """What a table counts for each of its rows: z, y, or both."""

@@ -8,6 +8,7 @@ from presage.drivers.kernels import (
     OUTCOMES,
     PAIRS,
     PROXIES,
+    SOURCE,
     Function,
     Shape,
     Sizes,
@@ -24,9 +25,11 @@ from presage.spaces import Array
 @lru_cache(maxsize=64)
 def saying_loop(proxies: int, outcomes: int) -> Function:
     """The loop over rows that predicts, for so many symbols."""
+    kernels = SOURCE
 
     def say_rows(shape: Shape, sizes: Sizes, counts: Array, rows: Array, said: Array) -> None:
         """Writes into `said` [1, N, K, Y] what each expert says of instances; `rows` int32 [tables, 1, N]."""
+        _ = kernels
         places = np.empty(len(shape.kinds), np.int64)
         by_level = np.empty((len(shape.parents), proxies * max(proxies, outcomes)))
         mixed, symbols = np.empty(outcomes), (proxies, outcomes)
@@ -40,9 +43,11 @@ def saying_loop(proxies: int, outcomes: int) -> Function:
 @lru_cache(maxsize=64)
 def telling_loop(proxies: int, outcomes: int) -> Function:
     """The loop over rows that now-casts, for so many symbols."""
+    kernels = SOURCE
 
     def tell_rows(shape: Shape, sizes: Sizes, counts: Array, rows: Array, z: Array, told: Array) -> None:
         """Writes into `told` [N, Y] what the judge tells of instances with proxies z [N]."""
+        _ = kernels
         places = np.empty(len(shape.kinds), np.int64)
         by_level = np.empty((len(shape.parents), proxies * max(proxies, outcomes)))
         for row in range(len(z)):
@@ -55,6 +60,7 @@ def telling_loop(proxies: int, outcomes: int) -> Function:
 @lru_cache(maxsize=64)
 def proxies_loop(proxies: int, outcomes: int) -> Function:
     """The loop over proxies that learns, for so many symbols."""
+    kernels = SOURCE
 
     def learn_proxies(
         shape: Shape, sizes: Sizes, counts: Array, rows: Array, z: Array, y: Array, weighing: Weighing, scores: Array
@@ -64,6 +70,7 @@ def proxies_loop(proxies: int, outcomes: int) -> Function:
         `scores` float64 [2 K + 2] are those of `presage.forecasters.weights`: S, B, M and n. Without experts to weigh
         there are none.
         """
+        _ = kernels
         experts = len(shape.g)
         places = np.empty(len(shape.kinds), np.int64)
         by_level = np.empty((len(shape.parents), proxies * max(proxies, outcomes)))
@@ -96,6 +103,7 @@ def proxies_loop(proxies: int, outcomes: int) -> Function:
 @lru_cache(maxsize=64)
 def outcomes_loop(proxies: int, outcomes: int) -> Function:
     """The loop over outcomes that learns, for so many symbols."""
+    kernels = SOURCE
 
     def learn_outcomes(
         shape: Shape, sizes: Sizes, counts: Array, rows: Array, z: Array, y: Array, weighing: Weighing, scores: Array,
@@ -105,6 +113,7 @@ def outcomes_loop(proxies: int, outcomes: int) -> Function:
 
         `memo` float32 [N, K, Y] are the log-probabilities that experts gave when the row was asked about.
         """
+        _ = kernels
         experts = len(shape.g)
         places = np.empty(len(shape.kinds), np.int64)
         by_level = np.empty((len(shape.parents), proxies * max(proxies, outcomes)))
