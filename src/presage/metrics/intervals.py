@@ -53,7 +53,7 @@ def log_slope_interval(at: Array, values: Sequence[Array]) -> Interval:
 
     >>> three = np.array([0.9, 1.0, 1.1])
     >>> print(log_slope_interval(np.array([1.0, 2.0, 4.0]), [three, 4 * three, 16 * three]))
-    2 [1.884, 2.116]
+    2 [1.885, 2.115]
     """
     spread = np.log(at) - np.log(at).mean()
     pull = spread / (spread**2).sum()
