@@ -69,7 +69,7 @@ def setting(*changes: str) -> list[str]:
     ("experiment", "changes", "claims"),
     [
         ("github", [*GITHUB, "modes=B,A", "outcome_least=5"], ["G1", "G2", "G3", "G4", "G5", "X1"]),
-        ("marketplace", MARKET, ["M1", "M2", "M3", "M4", "X1", "X1"]),
+        ("marketplace", MARKET, ["M1", "M2", "M3", "M4", "M5", "X1", "X1"]),
     ],
 )
 def test_experiments_run_from_settings_alone(
@@ -203,6 +203,7 @@ def test_every_command_has_help_that_ends_with_an_example() -> None:
         shown = CliRunner().invoke(cli, [name, "--help"])
         assert shown.exit_code == 0
         assert f"Example: presage {name}" in shown.output.strip().splitlines()[-1]
+        assert "\\b" not in shown.output
 
 
 INTERRUPTED = """

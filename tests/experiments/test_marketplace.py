@@ -78,7 +78,7 @@ def test_a_small_run_gives_a_whole_report() -> None:
     pictures = {f"figure-{number}.{kind}" for number in (6, 7) for kind in ("svg", "png")}
     assert set(files) == pictures | {"results.json", "staggered.csv", "uniform.csv"}
     kept = json.loads(files["results.json"])
-    assert [claim["id"] for claim in kept["claims"]] == ["M1", "M2", "M3", "M4", "X1", "X1"]
+    assert [claim["id"] for claim in kept["claims"]] == ["M1", "M2", "M3", "M4", "M5", "X1", "X1"]
     for schedule in ("staggered", "uniform"):
         assert set(kept["results"][schedule]["regret"]) == {"direct", "factored", "residual", "mixture"}
         assert len(kept["results"][schedule]["day"]) == 24 * SMOKE.days

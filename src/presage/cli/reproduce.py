@@ -43,7 +43,7 @@ def reproduce(  # noqa: PLR0917
     changes: tuple[str, ...],
     as_json: bool,
 ) -> int:
-    r"""Reproduce figures of the paper and say which of its claims hold.
+    """Reproduce figures of the paper and say which of its claims hold.
 
     \b
     synthetic    Figure 2: regret from adversarial to uniform schedules, and how it grows
@@ -54,7 +54,7 @@ def reproduce(  # noqa: PLR0917
     Each claim has a threshold, and holds or fails if its 95 % interval lies on one side of it; otherwise these trials
     cannot tell. A setting of an embedded world is changed with --set world.NAME=VALUE. A run that was interrupted goes
     on where it stopped.
-    """
+    """  # noqa: D301 - click wants the backspace itself
     names = EXPERIMENTS if experiment == "all" else (experiment,)
     if experiment == "all" and changes:
         raise SettingError("--set concerns one experiment", changes, "name the experiment, or leave it out")

@@ -6,7 +6,7 @@ from presage.experiments.claims import Claim, Measure, Verdict, about_mixture, b
 from presage.experiments.marketplace.problem import BINS_A_DAY, ScheduleRun
 from presage.experiments.marketplace.settings import MarketplaceRunSettings
 from presage.experiments.networks import NAMES
-from presage.metrics.intervals import Interval, ratio_interval
+from presage.metrics.intervals import Interval, mean_interval, ratio_interval
 from presage.spaces import Array
 
 CLOSE = 1.05
@@ -41,6 +41,7 @@ def judge(settings: MarketplaceRunSettings, runs: dict[str, ScheduleRun]) -> lis
         corrected(staggered["total"]),
         as_well_as_direct(settings, uniform["since"]),
         behind_direct(settings, uniform),
+        easier(staggered["total"], uniform["total"]),
         about_mixture(staggered["total"], "staggered"),
         about_mixture(uniform["total"], "uniform"),
     ]
@@ -76,6 +77,13 @@ def behind_direct(settings: MarketplaceRunSettings, splits: dict[str, Regrets]) 
     measures = [measure._replace(what=f"{words}, {measure.what}") for words, measure in found.items()]
     text = f"Uniform: direct has less regret than factored, {' and '.join(named.values())}"
     return claim("M4", text, *measures)
+
+
+def easier(staggered: Regrets, uniform: Regrets) -> Claim:
+    """M5."""
+    found = {name: mean_interval(staggered[name] - uniform[name]) for name in ("direct", "factored", "residual")}
+    measures = [Measure(f"{name}, Staggered minus Uniform", found[name], least=0.0) for name in found]
+    return claim("M5", "direct, factored and residual have less regret on Uniform than on Staggered", *measures)
 
 
 def _ratio(regrets: Regrets, name: str) -> Interval:
