@@ -2,11 +2,14 @@
 
 import json
 import math
+import re
 from collections.abc import Callable
 from dataclasses import asdict, fields, replace
 from datetime import date
 from pathlib import Path
+from types import ModuleType
 from typing import Any
+from unittest.mock import Mock
 
 import jax
 import jax.numpy as jnp
@@ -14,24 +17,31 @@ import numpy as np
 import pytest
 
 from presage import Forecaster, Spaces, direct_table, factored_table, mixture
+from presage.charts.curves import Axes, curves_panel
 from presage.cli.reproduce import reproduce
+from presage.experiments.github import problem as github_problem
 from presage.experiments.github import settings as github
-from presage.experiments.github.moments import Moments
+from presage.experiments.github.moments import Moments, find_moments
 from presage.experiments.github.problem import BIN, OUTCOMES, ask, spaces_of
+from presage.experiments.marketplace import problem as marketplace_problem
 from presage.experiments.marketplace import settings as marketplace
-from presage.experiments.marketplace.problem import acquire
+from presage.experiments.marketplace.figure import figure_6
+from presage.experiments.marketplace.problem import ScheduleRun, acquire
 from presage.experiments.marketplace.problem import spaces_of as market_spaces
-from presage.experiments.marketplace.schedules import SCHEDULES
+from presage.experiments.marketplace.schedules import SCHEDULES, chances
 from presage.experiments.networks import NetworkSettings, train_oracles
 from presage.experiments.synthetic import settings as synthetic
 from presage.experiments.synthetic.figure import mix_rows
 from presage.experiments.tuning import FIRST, SECOND, Search
 from presage.forecasters.contract import Rows
+from presage.logs.acquisitions import OUTCOME_DAYS, PROXY_DAYS, count_acquisitions
 from presage.logs.bigquery import QUERY
 from presage.logs.marketplace import build_market
+from presage.metrics.intervals import mean_interval
 from presage.spaces import Instance
 from presage.worlds.market import DAYS, ENGAGEMENTS
 from presage.worlds.marketplace import MarketplaceSettings
+from presage.worlds.repositories import RepositorySettings
 
 PAPERS: dict[str, Any] = {"synthetic": synthetic.PAPER, "github": github.PAPER, "marketplace": marketplace.PAPER}
 
@@ -131,23 +141,84 @@ def band() -> tuple[float, float]:
     return rows[0]["low"], rows[0]["high"]
 
 
+def confidence() -> list[float]:
+    """What the bands of figures and the intervals of claims say to cover, told from trials of -1 and 1.
+
+    With one degree of freedom Student's distribution is Cauchy's: [-h, h] covers 2/pi atan(h).
+    """
+    band = curves_panel(Axes("", "", ""), np.ones(1), {"direct": np.array([[-1.0], [1.0]])}).to_dict()["data"]["values"]
+    ends = band[0]["high"], mean_interval(np.array([-1.0, 1.0])).high
+    return [round(2 / math.pi * math.atan(end), 4) for end in ends]
+
+
+def repositories_asked_for() -> set[float]:
+    """How many repositories both parts of the query take of BigQuery's 2.8 million, to 100,000."""
+    shares = re.findall(r"MOD\(ABS\(FARM_FINGERPRINT\(\w+\)\), (\d+)\) = 0", QUERY)
+    assert len(shares) == 2
+    return {round(2.8e6 / int(share), -5) for share in shares}
+
+
+def launched() -> Any:
+    """The half day in which each item of Staggered is first on offer."""
+    market = MarketplaceSettings(items=100).deal(0)
+    market = market._replace(launch=market.launch + 1)  # so that each is acquired on its first day
+    return (chances(market, marketplace.PAPER, "staggered", np.arange(100)) > 0).argmax(axis=0)
+
+
+def columns() -> int:
+    """How many of 130 items the first panel of Figure 6 draws."""
+    drawn = figure_6({"staggered": ScheduleRun({}, np.full((42, 130), 1 / 130), None)}).to_dict()
+    return len({cell["item"] for cell in drawn["data"]["values"]})
+
+
+def trained(problem: ModuleType, *given: Any) -> int:
+    """How many oracles an experiment asks for; the training itself is left out."""
+    train = Mock(side_effect=InterruptedError)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(problem, "train_oracles", train)
+        patch.setattr(problem, "ORACLE_ROWS", 10)
+        with pytest.raises(InterruptedError):
+            problem.oracle_losses(*given)
+    return len(train.call_args.args[3])
+
+
+def oracles_of_github() -> int:
+    modes = find_moments(RepositorySettings(repositories=40, years=1).deal(0), github.PAPER)
+    return trained(github_problem, github.PAPER, spaces_of(github.PAPER, modes["A"]), modes)
+
+
+def oracles_of_the_marketplace() -> list[int]:
+    market = MarketplaceSettings(items=130).deal(0)
+    firsts = {schedule: acquire(market, marketplace.PAPER, schedule, np.arange(1)) for schedule in SCHEDULES}
+    return [
+        trained(marketplace_problem, marketplace.PAPER, MARKETS[schedule], first) for schedule, first in firsts.items()
+    ]
+
+
 MARKETS = {schedule: market_spaces(marketplace.PAPER, schedule) for schedule in SCHEDULES}
 ELSEWHERE: list[tuple[str, Any, Callable[[], Any]]] = [
     ("section 2, the Laplace estimator", {1.0}, alphas),
     ("Figure 2, one standard deviation", (3.0, 7.0), band),
     ("Figures 2, 5 and 7, trials that a command plays", 200, lambda: default_of("trials")),
+    ("Figures 5 and 7, 95 % confidence intervals", [0.95, 0.95], confidence),
     ("section 3, tuned on the direct network first", ("learning_rate", "l2"), lambda: FIRST),
     ("section 3, by a grid", "grid", lambda: Search().kind),
     ("section 4.1, active or not", 2, lambda: OUTCOMES),
     ("section 4.1, none, one or more", 3, lambda: len(github.PAPER.proxy_edges) + 1),
     ("Figure 5, five data points", 5, lambda: BIN),
+    ("section 4.1, repositories to start with", {100_000}, repositories_asked_for),
+    ("section 4.1, two models, one for each mode", 2, oracles_of_github),
     ("section 4.1, the window and its commit days", True, lambda: "BETWEEN '2017-05-01' AND '2018-01-08'" in QUERY),
     ("section 4.1, the window and its commit days", True, lambda: "DISTINCT DATE(committed_at)) >= 5" in QUERY),
     ("section 4.2", ("deleted", "zero", "one", "many"), lambda: ENGAGEMENTS),
     ("section 4.2, days of data", 21, lambda: DAYS),
     ("section 4.2, conversions of an item", (100,), lambda: (build_market.__defaults__ or ())[:1]),
     ("section 4.2, items of either schedule", [100, 100], lambda: [each.instances for each in MARKETS.values()]),
-    ("section 4.2, half days", 42, lambda: 2 * marketplace.PAPER.days),
+    ("section 4.2, proxies and outcomes of a log", (2, 7), lambda: (PROXY_DAYS, OUTCOME_DAYS)),
+    ("section 4.2, new items come at noon", {12}, lambda: {12 * (half % 2) for half in launched() if half}),
+    ("section 4.2, new items a day", [5] * 20, lambda: np.bincount(launched() // 2).tolist()),
+    ("section 4.2, 42 models, for either schedule", [42, 42], oracles_of_the_marketplace),
+    ("Figure 6, item indices", 100, columns),
 ]
 
 
@@ -249,6 +320,25 @@ def test_marketplace_trials_have_the_papers_times() -> None:
     assert (acquired.episode.proxy_seen - t == 2 * 24 * 90).all()
     assert (acquired.episode.outcome_seen - t == 7 * 24 * 90).all()
     assert acquired.schedule.shape == (42, 100)
+
+
+def test_a_log_is_read_with_the_papers_engagements(tmp_path: Path) -> None:
+    """Section 4.2: deleted, zero, one, or many, which is two or more, two days after an acquisition and after seven."""
+    day = 86_400
+    engaged = {0: [], 1: [day], 2: [day, day + 1], 3: [day, day + 1, day + 2], 4: [3 * day], 5: [3 * day, 8 * day]}
+    rows = ["item,user,kind,at", "later,u,acquire,1900000"]  # so that the log is long enough
+    for item, seconds in engaged.items():
+        rows += [f"i{item},u,acquire,0", *(f"i{item},u,engage,{at}" for at in seconds)]
+    rows += ["i6,u,acquire,0", f"i6,u,engage,{day}", f"i6,u,delete,{3 * day}"]
+    log = tmp_path / "log.csv"
+    log.write_text("\n".join(rows))
+    found = count_acquisitions(log, least=1)
+    told = [[ENGAGEMENTS[part] for part in np.argwhere(counts)[0]] for counts in found.outcomes]
+    assert found.items == [f"i{item}" for item in range(7)]
+    assert told == [
+        ["zero", "zero"], ["one", "one"], ["many", "many"], ["many", "many"],
+        ["zero", "one"], ["zero", "one"], ["one", "deleted"],
+    ]  # fmt: skip
 
 
 @pytest.mark.parametrize("experiment", ["github", "marketplace"])
