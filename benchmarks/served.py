@@ -17,8 +17,8 @@ from typing import Any, NamedTuple
 
 from benchmarks.load import load, post
 from benchmarks.store import named
+from presage.joining.entries import EntryKind, FeedbackBody, LogEvent
 from presage.task.task import load_task
-from presage.timeline.entries import Event, Feedback, Kind
 
 ENTRY = "import sys; from presage.cli import main; sys.exit(main())"
 """What the command `presage` runs."""
@@ -104,7 +104,7 @@ def resident(process: int) -> int:
     return int(found[1]) * 1024
 
 
-def bulks(events: Iterator[Event], lines: int = BULK) -> Iterator[bytes]:
+def bulks(events: Iterator[LogEvent], lines: int = BULK) -> Iterator[bytes]:
     """Events as bulks of so many lines."""
     while part := list(itertools.islice(events, lines)):
         yield _bulk(map(_line, part))
@@ -121,10 +121,10 @@ def candidates(numbers: Iterable[int], *, rank: bool) -> bytes:
     return _json("/v1/predictions", body | ({"rank": True, "outcome": OUTCOMES[1]} if rank else {}))
 
 
-def feedback(event: Event) -> bytes:
+def feedback(event: LogEvent) -> bytes:
     """A request with one proxy or outcome."""
-    assert isinstance(event.body, Feedback)
-    path, values = ("proxies", PROXIES) if event.kind is Kind.PROXY else ("outcomes", OUTCOMES)
+    assert isinstance(event.body, FeedbackBody)
+    path, values = ("proxies", PROXIES) if event.kind is EntryKind.PROXY else ("outcomes", OUTCOMES)
     return _json(f"/v1/{path}", {"id": event.id, "value": values[event.body.symbol]})
 
 
@@ -133,10 +133,10 @@ def predicted_line(number: int) -> str:
     return json.dumps({"kind": "prediction"} | _candidate(number))
 
 
-def _line(event: Event) -> str:
-    if not isinstance(event.body, Feedback):
+def _line(event: LogEvent) -> str:
+    if not isinstance(event.body, FeedbackBody):
         return json.dumps({"kind": "prediction", "id": event.id, "features": _features(event.id)})
-    kind, values = ("proxy", PROXIES) if event.kind is Kind.PROXY else ("outcome", OUTCOMES)
+    kind, values = ("proxy", PROXIES) if event.kind is EntryKind.PROXY else ("outcome", OUTCOMES)
     return json.dumps({"kind": kind, "id": event.id, "value": values[event.body.symbol]})
 
 

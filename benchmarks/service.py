@@ -31,7 +31,7 @@ from benchmarks.served import (
     resident,
     served,
 )
-from presage.timeline.entries import Event, Feedback, Kind
+from presage.joining.entries import EntryKind, FeedbackBody, LogEvent
 
 CONNECTIONS = 16
 POSTS = 1_000
@@ -216,17 +216,17 @@ def _filled(service: Served, numbers: range, tell: Tell) -> tuple[int, float]:
     return resident(service.process), len(numbers) / took
 
 
-def _fed(service: Served, count: int) -> Iterator[Event]:
+def _fed(service: Served, count: int) -> Iterator[LogEvent]:
     """So much feedback on predictions that are made here: a proxy and an outcome of each."""
     service.open_more(range(count // 2))
     service.settle()
     return itertools.chain.from_iterable(map(_signals, range(count // 2)))
 
 
-def _signals(number: int) -> tuple[Event, Event]:
+def _signals(number: int) -> tuple[LogEvent, LogEvent]:
     id = store.named(number)
-    proxy, outcome = Feedback(number % len(PROXIES)), Feedback(number % len(OUTCOMES))
-    return Event(Kind.PROXY, id, proxy), Event(Kind.OUTCOME, id, outcome)
+    proxy, outcome = FeedbackBody(number % len(PROXIES)), FeedbackBody(number % len(OUTCOMES))
+    return LogEvent(EntryKind.PROXY, id, proxy), LogEvent(EntryKind.OUTCOME, id, outcome)
 
 
 def _batches(service: Served) -> float:

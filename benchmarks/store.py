@@ -18,11 +18,11 @@ import apsw
 
 from benchmarks.blocks import Tell, alternate, ratios, spread
 from benchmarks.figures import HEADER, Figure, Target, short
-from presage.store.inbox import Limits
-from presage.store.sqlite import SqliteLog
-from presage.store.writer import Writer
-from presage.timeline.entries import Event, Feedback, Kind, Predicted, encode
-from presage.timeline.join import Horizons
+from presage.joining.entries import EntryKind, FeedbackBody, LogEvent, Predicted, encode
+from presage.joining.join import Horizons
+from presage.journal.inbox import WriterLimits
+from presage.journal.sqlite import SqliteLog
+from presage.journal.writer import Writer
 
 DAY = 86_400_000_000
 HORIZONS = Horizons(proxy=DAY, outcome=90 * DAY, absent_proxy=0, absent_outcome=0)
@@ -103,7 +103,7 @@ class Kept:
 
     def __init__(self, folder: Path) -> None:
         self.writer = Writer(
-            SqliteLog(folder, b"a task"), HORIZONS, now, self._feed, Limits(waiting=10**6, predictions=10**6)
+            SqliteLog(folder, b"a task"), HORIZONS, now, self._feed, WriterLimits(waiting=10**6, predictions=10**6)
         )
         self._course = course()
 
@@ -111,7 +111,7 @@ class Kept:
         """Events kept in a second, sent in groups without waiting for each answer."""
         return self.rate_of(list(itertools.islice(self._course, events)), group)
 
-    def rate_of(self, some: list[Event], group: int) -> float:
+    def rate_of(self, some: list[LogEvent], group: int) -> float:
         """The same for these events."""
         events, started = len(some), time.perf_counter()
         answers = [self.writer.submit(some[place : place + group]) for place in range(0, events, group)]
@@ -134,7 +134,7 @@ class Kept:
         """Let go of the log."""
         self.writer.close()
 
-    def _client(self, events: list[Event]) -> None:
+    def _client(self, events: list[LogEvent]) -> None:
         for event in events:
             self.writer.submit([event]).result()
 
@@ -166,14 +166,14 @@ class Naive:
         self._db.close()
 
 
-def course() -> Iterator[Event]:
+def course() -> Iterator[LogEvent]:
     """A prediction, the proxy of one a thousand before it, and the outcome of one four thousand before it."""
     for number in itertools.count():
         yield predicted(number)
         if number >= 1000:
-            yield Event(Kind.PROXY, named(number - 1000), Feedback(number % 3))
+            yield LogEvent(EntryKind.PROXY, named(number - 1000), FeedbackBody(number % 3))
         if number >= 4000:
-            yield Event(Kind.OUTCOME, named(number - 4000), Feedback(number % 2))
+            yield LogEvent(EntryKind.OUTCOME, named(number - 4000), FeedbackBody(number % 2))
 
 
 def named(number: int) -> str:
@@ -192,7 +192,10 @@ def fill(folder: Path, few: int, many: int) -> None:
         while made < target:
             kept.writer.submit([predicted(number) for number in range(made, made + GROUP)]).result()
             made += GROUP
-        proxies = [Event(Kind.PROXY, named(number), Feedback(1)) for number in random.sample(range(made), BLOCK // 2)]
+        proxies = [
+            LogEvent(EntryKind.PROXY, named(number), FeedbackBody(1))
+            for number in random.sample(range(made), BLOCK // 2)
+        ]
         asked = [predicted(number) for number in range(made, made + BLOCK // 2)]
         made += len(asked)
         rate = kept.rate_of([event for pair in zip(asked, proxies, strict=True) for event in pair], GROUP)
@@ -200,9 +203,9 @@ def fill(folder: Path, few: int, many: int) -> None:
     kept.close()
 
 
-def predicted(number: int) -> Event:
+def predicted(number: int) -> LogEvent:
     """A prediction."""
-    return Event(Kind.PREDICTED, named(number), Predicted(FEATURES, SYMBOLS, DENSE, 0, SAID))
+    return LogEvent(EntryKind.PREDICTED, named(number), Predicted(FEATURES, SYMBOLS, DENSE, 0, SAID))
 
 
 def resident() -> int:

@@ -9,9 +9,9 @@ from pathlib import Path
 
 import numpy as np
 
+from presage.files import write_together
 from presage.logs.kinds import KEY, TIME
 from presage.logs.tables import parquet_files, read_table
-from presage.store.files import write_together
 
 TASK = Path(__file__).with_name("commits.toml")
 

@@ -17,10 +17,9 @@ if TYPE_CHECKING:
     from presage.forecasters.residual_network import residual_network
     from presage.forecasters.residual_table import residual_table
     from presage.learning.replay import Replay
+    from presage.saved_states import load_state, save_state
     from presage.spaces import Features, Instance, SetOf, Spaces
-    from presage.store.states import load_state, save_state
-    from presage.timeline.delays import Delays
-    from presage.timeline.episode import Episode
+    from presage.timeline.episode import Delays, Episode
 
 __all__ = [
     "Client",

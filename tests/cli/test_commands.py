@@ -20,7 +20,7 @@ from presage.experiments.marketplace.settings import TUNED as MARKETPLACE_TUNED
 from presage.experiments.report import Report
 from presage.experiments.stopwatch import Seconds
 from presage.experiments.synthetic.settings import PAPER, SMOKE
-from presage.store.files import write_together
+from presage.files import write_together
 from tests.cli.typed import Presage
 
 SMALL = ["--set", "rounds=120", "--set", "delay=12", "--set", "mixes=5", "--set", "delays=6,12", "--set", "sizes=5,10"]
@@ -237,7 +237,7 @@ def test_a_full_disk_leaves_nothing_behind(tmp_path: Path, monkeypatch: pytest.M
     def full(descriptor: int) -> None:
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr("presage.store.files.os.fsync", full)
+    monkeypatch.setattr("presage.files.os.fsync", full)
     with pytest.raises(OutputError, match="No space left"):
         write_together(tmp_path, {"a": b"new", "b": b"new"})
     assert [path.name for path in tmp_path.iterdir()] == ["a"]

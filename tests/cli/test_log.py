@@ -23,7 +23,7 @@ from presage.service.limits import Limits
 from presage.service.messages import Asked, Fed
 from presage.service.opening import open_service
 from presage.service.tasks import task_forecaster
-from presage.task.served import as_served
+from presage.task.exported_log import as_served
 from presage.task.task import load_task
 from presage.timeline.episode import Episode
 from tests.cli.typed import Done, Presage

@@ -11,7 +11,7 @@ from presage.experiments.synthetic.claims import judge
 from presage.experiments.synthetic.problem import Point
 from presage.experiments.synthetic.settings import PAPER
 from presage.metrics.bounds import direct_bound, factored_bound
-from presage.timeline.delays import Delays
+from presage.timeline.episode import Delays
 from tests.experiments.verdicts import SPREAD, around, verdict_of
 
 HOLDS, FAILS, CANNOT_TELL = Verdict.HOLDS, Verdict.FAILS, Verdict.CANNOT_TELL

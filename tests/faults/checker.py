@@ -5,17 +5,17 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 from presage.errors import PresageError
-from presage.store.head import HeadMarker
-from presage.store.sqlite import SqliteLog
-from presage.store.taught import taught
-from presage.store.verify import verify_log
-from presage.timeline.entries import Entry, Event, Kind, decode_feedback, decode_predicted, encode
-from presage.timeline.join import Horizons
+from presage.joining.entries import Entry, EntryKind, LogEvent, decode_feedback, decode_predicted, encode
+from presage.joining.join import Horizons
+from presage.journal.head_marker import HeadMarker
+from presage.journal.readers import read_lessons
+from presage.journal.sqlite import SqliteLog
+from presage.journal.verify import verify_log
 from tests.faults.ledger import Asked
-from tests.store.events import NAMES, TASK, rules
-from tests.timeline.reference_joiner import OUTCOME, PROXY, ReferenceJoiner
+from tests.joining.reference_joiner import OUTCOME, PROXY, ReferenceJoiner
+from tests.journal.events import NAMES, TASK, rules
 
-ABSENT = {Kind.ABSENT_PROXY: PROXY, Kind.ABSENT_OUTCOME: OUTCOME}
+ABSENT = {EntryKind.ABSENT_PROXY: PROXY, EntryKind.ABSENT_OUTCOME: OUTCOME}
 
 
 def violations(folder: Path, asked: Iterable[Asked], horizons: Horizons) -> list[str]:
@@ -69,13 +69,13 @@ def _strange(entries: list[Entry], requests: list[Asked]) -> Iterator[str]:
             sent[event.id, event.kind].add(encode(event.body))
     seen = set()
     for entry in entries:
-        if entry.kind == Kind.LEARN:
+        if entry.kind == EntryKind.LEARN:
             continue
         if (entry.id, entry.kind) in seen:
-            yield f"twice: {Kind(entry.kind).name} of {entry.id}"
+            yield f"twice: {EntryKind(entry.kind).name} of {entry.id}"
         seen.add((entry.id, entry.kind))
         if entry.kind in NAMES and entry.body not in sent[entry.id, entry.kind]:
-            yield f"never sent: {Kind(entry.kind).name} of {entry.id}"
+            yield f"never sent: {EntryKind(entry.kind).name} of {entry.id}"
 
 
 def _trained(log: SqliteLog, entries: list[Entry], horizons: Horizons) -> Iterator[str]:
@@ -83,9 +83,9 @@ def _trained(log: SqliteLog, entries: list[Entry], horizons: Horizons) -> Iterat
     reference, decided = ReferenceJoiner(rules(horizons)), set()
     for entry in entries:
         if entry.kind in ABSENT:
-            decided.add((entry.id, ABSENT[Kind(entry.kind)]))
+            decided.add((entry.id, ABSENT[EntryKind(entry.kind)]))
         elif entry.kind in NAMES:
-            reference.arrive(entry.at, NAMES[Kind(entry.kind)], entry.id, _says(entry))
+            reference.arrive(entry.at, NAMES[EntryKind(entry.kind)], entry.id, _says(entry))
     end = log.head.at
     expected = {
         (id, kind): symbol
@@ -93,8 +93,10 @@ def _trained(log: SqliteLog, entries: list[Entry], horizons: Horizons) -> Iterat
         if (id, kind) in decided or reference.fate(id, kind, end)[0] == "trained"
     }
     at = {entry.seq: entry.id for entry in entries}
-    lessons = [lesson for part, _ in taught(log, horizons) for lesson in part]
-    learnt = [((at[each.seq], NAMES[each.kind]), each.z if each.kind == Kind.PROXY else each.y) for each in lessons]
+    lessons = [lesson for part, _ in read_lessons(log, horizons) for lesson in part]
+    learnt = [
+        ((at[each.seq], NAMES[each.kind]), each.z if each.kind == EntryKind.PROXY else each.y) for each in lessons
+    ]
     if len(dict(learnt)) != len(learnt):
         yield "something is trained twice"
     if dict(learnt) != expected:
@@ -102,10 +104,10 @@ def _trained(log: SqliteLog, entries: list[Entry], horizons: Horizons) -> Iterat
 
 
 def _says(entry: Entry) -> object:
-    if entry.kind == Kind.PREDICTED:
+    if entry.kind == EntryKind.PREDICTED:
         return int.from_bytes(decode_predicted(entry.body).symbols, "little")
     return decode_feedback(entry.body).symbol
 
 
-def _says_event(event: Event) -> object:
+def _says_event(event: LogEvent) -> object:
     return _says(Entry(0, 0, event.kind, event.id, encode(event.body)))

@@ -6,8 +6,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
 
-from presage.timeline.entries import Event, Kind
-from tests.store.events import outcome, prediction, proxy
+from presage.joining.entries import EntryKind, LogEvent
+from tests.journal.events import outcome, prediction, proxy
 
 Wire = tuple[int, str, int, int]
 """An event as it travels: its kind, its id, its feature or symbol, and the model that answered."""
@@ -24,16 +24,16 @@ class Reply(NamedTuple):
 class Asked(NamedTuple):
     """A request, and how it ended: "ok", "refused" or "unknown"."""
 
-    events: list[Event]
+    events: list[LogEvent]
     end: str
     replies: list[Reply]
 
 
-def event_of(wire: Wire) -> Event:
+def event_of(wire: Wire) -> LogEvent:
     kind, id, value, model = wire
-    if kind == Kind.PREDICTED:
+    if kind == EntryKind.PREDICTED:
         return prediction(id, value, model=model)
-    return proxy(id, value) if kind == Kind.PROXY else outcome(id, value)
+    return proxy(id, value) if kind == EntryKind.PROXY else outcome(id, value)
 
 
 class Ledger:
@@ -53,7 +53,7 @@ class Ledger:
 
 def read_ledger(path: Path) -> Iterator[Asked]:
     """Every request; one without an end is unknown."""
-    invoked: dict[str, list[Event]] = {}
+    invoked: dict[str, list[LogEvent]] = {}
     ended: dict[str, tuple[str, list[Reply]]] = {}
     for line in path.read_text().splitlines():
         what, request, content = json.loads(line)

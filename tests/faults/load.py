@@ -19,15 +19,15 @@ from random import Random
 from typing import Any
 
 from presage.errors import BusyError, PresageError, StoreFullError
-from presage.store.sqlite import SqliteLog
-from presage.store.writer import Writer
-from presage.timeline.entries import Kind
-from presage.timeline.join import Horizons
-from presage.timeline.lessons import Boundary, Lesson
+from presage.joining.entries import EntryKind
+from presage.joining.join import Horizons
+from presage.joining.lessons import Boundary, Lesson
+from presage.journal.sqlite import SqliteLog
+from presage.journal.writer import Writer
 from tests.faults import planted
 from tests.faults.checker import violations
 from tests.faults.ledger import Ledger, Reply, Wire, event_of, read_ledger
-from tests.store.events import TASK
+from tests.journal.events import TASK
 
 CLIENTS = 8
 HORIZONS = Horizons(proxy=30_000, outcome=100_000, absent_proxy=0, absent_outcome=-1)
@@ -114,15 +114,15 @@ class Client:
     def _event(self) -> Wire:
         chance = self.random.random()
         if chance < 0.35 or not self.sent:
-            return Kind.PREDICTED, f"{self.name}-{len(self.sent)}-{self.random.random()}", 1, self.model
+            return EntryKind.PREDICTED, f"{self.name}-{len(self.sent)}-{self.random.random()}", 1, self.model
         kind, id, value, model = self.random.choice(self.sent[-300:])
         if chance < 0.45:
             return kind, id, value, model
         if chance < 0.47:
             return kind, id, value + 1, model
         if chance < 0.52:
-            return Kind.PREDICTED, id, 1, self.model
-        signal = Kind.PROXY if chance < 0.75 else Kind.OUTCOME
+            return EntryKind.PREDICTED, id, 1, self.model
+        signal = EntryKind.PROXY if chance < 0.75 else EntryKind.OUTCOME
         return signal, f"{id}-early" if chance > 0.98 else id, self.random.randrange(2), 0
 
 

@@ -9,25 +9,25 @@ from unittest.mock import patch
 
 from msgspec.structs import replace
 
-from presage.store import connection, schema
-from presage.store.appender import Appender
-from presage.store.connection import PRAGMAS
-from presage.store.group import Answer, Group
-from presage.store.head import HeadMarker
-from presage.store.inbox import Submission
-from presage.store.log import Commit, Head
-from presage.store.sqlite import SqliteLog
-from presage.store.writer import Writer
-from presage.timeline.entries import Entry, Event, Kind, Predicted, chain
-from presage.timeline.join import Bin, Decision, Horizons, Joined, Known, absent, join
-from presage.timeline.lessons import Lesson
+from presage.joining.entries import Entry, EntryKind, LogEvent, Predicted, chain
+from presage.joining.join import Bin, Decision, Horizons, Joined, Known, join, mark_absent
+from presage.joining.lessons import Lesson
+from presage.journal import connection
+from presage.journal import sqlite as schema
+from presage.journal.appender import Appender, CommitGroup, EventResult
+from presage.journal.connection import PRAGMAS
+from presage.journal.head_marker import HeadMarker
+from presage.journal.inbox import Submission
+from presage.journal.interface import Commit, Head
+from presage.journal.sqlite import SqliteLog
+from presage.journal.writer import Writer
 from tests.faults.ledger import Reply
 
 _find, _commit, _open = SqliteLog.find, SqliteLog.commit, SqliteLog._open
-_take, _mark, _transact = Group.take, HeadMarker.write, SqliteLog._transact
+_take, _mark, _transact = CommitGroup.take, HeadMarker.write, SqliteLog._transact
 
 
-def _answer_then_commit(appender: Appender, events: list[Event]) -> Iterator[list[Reply]]:
+def _answer_then_commit(appender: Appender, events: list[LogEvent]) -> Iterator[list[Reply]]:
     group, answers = appender.join(events)
     yield [Reply(each.decision.value, each.seq, each.bin) for each in answers]
     appender.commit(group)
@@ -72,42 +72,42 @@ def _forget(self: SqliteLog, ids: Iterable[str]) -> dict[str, Known]:
     return {id: known for id, known in _find(self, ids).items() if self.head.seq - known.first < 6}
 
 
-def _lose_parked(known: Known, event: Event, seq: int, at: int) -> Joined:
+def _lose_parked(known: Known, event: LogEvent, seq: int, at: int) -> Joined:
     joined = join(known, event, seq, at)
     if isinstance(event.body, Predicted) and joined.decision is Decision.ACCEPTED:
         return replace(joined, known=joined.known._replace(proxy_seq=0, outcome_seq=0))
     return joined
 
 
-def _last_value_wins(known: Known, event: Event, seq: int, at: int) -> Joined:
+def _last_value_wins(known: Known, event: LogEvent, seq: int, at: int) -> Joined:
     joined = join(known, event, seq, at)
-    if joined.decision is Decision.CONFLICT and event.kind == Kind.OUTCOME:
+    if joined.decision is Decision.CONFLICT and event.kind == EntryKind.OUTCOME:
         return join(known._replace(outcome_entry=0, outcome_bin=Bin.NONE), event, seq, at)
     return joined
 
 
-def _repeats_count(known: Known, event: Event, seq: int, at: int) -> Joined:
+def _repeats_count(known: Known, event: LogEvent, seq: int, at: int) -> Joined:
     joined = join(known, event, seq, at)
-    if joined.decision is Decision.REPEATED and event.kind == Kind.PROXY:
+    if joined.decision is Decision.REPEATED and event.kind == EntryKind.PROXY:
         return join(known._replace(proxy_entry=0), event, seq, at)
     return joined
 
 
-def _late_trains(known: Known, event: Event, seq: int, at: int) -> Joined:
+def _late_trains(known: Known, event: LogEvent, seq: int, at: int) -> Joined:
     joined = join(known, event, seq, at)
-    if joined.bin is Bin.LATE and joined.decision is Decision.ACCEPTED and event.kind == Kind.PROXY:
+    if joined.bin is Bin.LATE and joined.decision is Decision.ACCEPTED and event.kind == EntryKind.PROXY:
         return replace(joined, bin=Bin.TRAINED, known=joined.known._replace(proxy_bin=Bin.TRAINED, proxy_seq=seq))
     return joined
 
 
-def _never_overdue(known: Known, kind: Kind, at: int, horizons: Horizons) -> bool:
+def _never_overdue(known: Known, kind: EntryKind, at: int, horizons: Horizons) -> bool:
     """Late feedback is late only if somebody looked at the clock between."""
     return False
 
 
-def _decided_silently(self: Group, kind: Kind, id: str) -> Known:
+def _decided_silently(self: CommitGroup, kind: EntryKind, id: str) -> Known:
     """What did not come is noted, and no entry says so."""
-    self._changed[id] = absent(self.known(id), kind, self.seq + 1, self.horizons)
+    self._changed[id] = mark_absent(self.known(id), kind, self.seq + 1, self.horizons)
     return self._changed[id]
 
 
@@ -120,16 +120,16 @@ def _teach_twice(self: SqliteLog, task: bytes) -> None:
 def _pairs_missed(lessons: Iterable[Lesson], previous: int) -> tuple[list[Lesson], list[Lesson]]:
     """An outcome does not meet the proxy that came after it in the same batch."""
     all_of = list(lessons)
-    proxies = [each for each in all_of if each.kind == Kind.PROXY]
+    proxies = [each for each in all_of if each.kind == EntryKind.PROXY]
     told = [each if 0 < each.y_seq < previous else replace(each, y_seq=0) for each in proxies]
-    return told, [each for each in all_of if each.kind == Kind.OUTCOME]
+    return told, [each for each in all_of if each.kind == EntryKind.OUTCOME]
 
 
 def _always_learn(counters: Any, published: int) -> bool:
     return bool(counters.waiting)
 
 
-def _no_bins(self: Group, before: Any) -> Any:
+def _no_bins(self: CommitGroup, before: Any) -> Any:
     return before._replace(open=before.open + len(self.entries))
 
 
@@ -142,7 +142,7 @@ def _overlook(self: SqliteLog) -> None:
     """The head marker is not looked at."""
 
 
-def _clock_of_today(self: Group, event: Event, now: int) -> Answer:
+def _clock_of_today(self: CommitGroup, event: LogEvent, now: int) -> EventResult:
     """Events are dated by the clock of whoever joins them, not by their own."""
     return _take(self, replace(event, at=0), now)
 
@@ -153,7 +153,7 @@ def _trust_what_is_found(self: SqliteLog, task: bytes) -> None:
         _open(self, task)
 
 
-def _shifting(self: Group, event: Event, now: int) -> Answer:
+def _shifting(self: CommitGroup, event: LogEvent, now: int) -> EventResult:
     self.at = 0
     return _take(self, event, now)
 
@@ -169,19 +169,19 @@ PATCHES: dict[str, Callable[[], AbstractContextManager[Any]]] = {
     "what is found not synced": lambda: patch.object(SqliteLog, "_open", _trust_what_is_found),
     "the marker not synced": lambda: patch.object(HeadMarker, "write", _mark_without_sync),
     "ids forgotten after a while": lambda: patch.object(SqliteLog, "find", _forget),
-    "parked feedback lost": lambda: patch("presage.store.group.join", _lose_parked),
-    "the last value wins": lambda: patch("presage.store.group.join", _last_value_wins),
-    "a resend appended": lambda: patch("presage.store.group.join", _repeats_count),
-    "late feedback trained": lambda: patch("presage.store.group.join", _late_trains),
-    "late only if somebody looked": lambda: patch("presage.store.group.overdue", _never_overdue),
-    "absences without entries": lambda: patch.object(Group, "miss", _decided_silently),
-    "expiry by the wall clock": lambda: patch.object(Group, "take", _clock_of_today),
-    "time goes back": lambda: patch.object(Group, "take", _shifting),
+    "parked feedback lost": lambda: patch("presage.journal.appender.join", _lose_parked),
+    "the last value wins": lambda: patch("presage.journal.appender.join", _last_value_wins),
+    "a resend appended": lambda: patch("presage.journal.appender.join", _repeats_count),
+    "late feedback trained": lambda: patch("presage.journal.appender.join", _late_trains),
+    "late only if somebody looked": lambda: patch("presage.journal.appender.overdue", _never_overdue),
+    "absences without entries": lambda: patch.object(CommitGroup, "miss", _decided_silently),
+    "expiry by the wall clock": lambda: patch.object(CommitGroup, "take", _clock_of_today),
+    "time goes back": lambda: patch.object(CommitGroup, "take", _shifting),
     "lessons learnt again after opening": lambda: patch.object(SqliteLog, "_open", _teach_twice),
-    "pairs missed": lambda: patch("tests.store.events.told", _pairs_missed),
-    "learning that nobody used": lambda: patch("presage.store.group.learning_is_due", _always_learn),
-    "bins not counted": lambda: patch.object(Group, "_bins", _no_bins),
-    "bodies outside the chain": lambda: patch("presage.store.sqlite.chain", _unchecked),
+    "pairs missed": lambda: patch("tests.journal.events.told", _pairs_missed),
+    "learning that nobody used": lambda: patch("presage.journal.appender.learning_is_due", _always_learn),
+    "bins not counted": lambda: patch.object(CommitGroup, "_bins", _no_bins),
+    "bodies outside the chain": lambda: patch("presage.journal.sqlite.chain", _unchecked),
     "the marker overlooked": lambda: patch.object(SqliteLog, "_check", _overlook),
 }
 """What is wrong, and how to make it so."""

@@ -12,15 +12,15 @@ from pathlib import Path
 from random import Random
 
 from presage.errors import StoreFullError
-from presage.store import sqlite
-from presage.store.appender import Appender
-from presage.store.sqlite import SqliteLog
-from presage.timeline.entries import Event, Kind
-from presage.timeline.join import Horizons
-from presage.timeline.lessons import Boundary, Lesson
+from presage.joining.entries import EntryKind, LogEvent
+from presage.joining.join import Horizons
+from presage.joining.lessons import Boundary, Lesson
+from presage.journal import sqlite
+from presage.journal.appender import Appender
+from presage.journal.sqlite import SqliteLog
 from tests.faults.counts import COUNTS
 from tests.faults.ledger import Asked, Reply, Wire, event_of
-from tests.store.events import TASK
+from tests.journal.events import TASK
 
 HORIZONS = Horizons(proxy=5, outcome=12, absent_proxy=0, absent_outcome=-1)
 GROUPS = 40 if COUNTS.points <= 900 else 100
@@ -35,8 +35,12 @@ def course() -> list[list[Wire]]:
     for number in range(GROUPS):
         group = []
         for place in range(random.choice((1, 2, 5, 20))):
-            kind, id, value = random.choice((Kind.PREDICTED, Kind.PROXY, Kind.OUTCOME)), f"{number}-{place}", 1
-            if sent and (kind != Kind.PREDICTED or random.random() < 0.1):
+            kind, id, value = (
+                random.choice((EntryKind.PREDICTED, EntryKind.PROXY, EntryKind.OUTCOME)),
+                f"{number}-{place}",
+                1,
+            )
+            if sent and (kind != EntryKind.PREDICTED or random.random() < 0.1):
                 id, value = random.choice(sent)[1], random.choice((1, 1, 1, 2))
             group.append((int(kind), id, value, 0))
         sent += group
@@ -70,7 +74,7 @@ def play(folder: Path) -> Generator[list[Reply], None, None]:
         log.close()
 
 
-def _answered(appender: Appender, events: list[Event]) -> Iterator[list[Reply]]:
+def _answered(appender: Appender, events: list[LogEvent]) -> Iterator[list[Reply]]:
     try:
         answers = appender.append(events)
     except StoreFullError:

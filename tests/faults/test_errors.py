@@ -12,10 +12,10 @@ from pathlib import Path
 import pytest
 
 from presage.errors import StoreFullError
-from presage.store.group import Answer
-from presage.store.sqlite import SqliteLog
-from presage.store.writer import Writer
-from presage.timeline.join import Decision
+from presage.joining.join import Decision
+from presage.journal.appender import EventResult
+from presage.journal.sqlite import SqliteLog
+from presage.journal.writer import Writer
 from tests.faults.checker import violations
 from tests.faults.counts import COUNTS
 from tests.faults.ledger import Asked, Reply
@@ -23,7 +23,7 @@ from tests.faults.power import cannot, disk
 from tests.faults.processes import module
 from tests.faults.script import HORIZONS, asked, play
 from tests.faults.tracing import failing_at, points, syncs_of_names
-from tests.store.events import TASK, prediction
+from tests.journal.events import TASK, prediction
 
 Record = Callable[[str, object], None]
 ERRORS = ("EIO", "ENOSPC")
@@ -86,7 +86,7 @@ class Filling:
         self.folder, self.requests = folder, list[Asked]()
         self.writer = Writer(SqliteLog(folder, TASK), HORIZONS, lambda: 1, lambda *_: None)
 
-    def ask(self, name: str) -> list[Answer]:
+    def ask(self, name: str) -> list[EventResult]:
         events = [prediction(f"{name} {place}") for place in range(EACH)]
         try:
             answers = self.writer.submit(events).result(60)
@@ -106,7 +106,7 @@ class Filling:
                 return number
         raise AssertionError("the disk was never full")
 
-    def ask_until_there_is_room(self, name: str) -> list[Answer]:
+    def ask_until_there_is_room(self, name: str) -> list[EventResult]:
         """A file system may need a moment to give back what was freed."""
         for _ in range(200):
             with suppress(StoreFullError):

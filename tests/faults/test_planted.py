@@ -14,7 +14,7 @@ from tests.faults.script import HORIZONS, asked
 from tests.faults.test_power import CONTROLS, killed_resent_cut
 from tests.faults.test_rot import UNNOTICED, tried
 from tests.faults.tracing import killed_before
-from tests.store.test_log import (
+from tests.journal.test_log import (
     DurableJoinMachine,
     test_a_log_of_which_an_older_part_was_rewritten_is_refused_by_reading_it,
 )

@@ -7,15 +7,15 @@ from pathlib import Path
 
 import pytest
 
-from presage.store.sqlite import SqliteLog
-from presage.store.taught import taught
-from presage.timeline.bins import Bins
+from presage.joining.counters import Bins
+from presage.journal.readers import read_lessons
+from presage.journal.sqlite import SqliteLog
 from tests.faults.checker import violations
 from tests.faults.counts import COUNTS
 from tests.faults.processes import module
 from tests.faults.script import HORIZONS, asked, play
 from tests.faults.tracing import killed_before, points
-from tests.store.events import TASK, CountingTable
+from tests.journal.events import TASK, CountingTable
 
 HALVES = 2
 
@@ -25,7 +25,7 @@ def ended(folder: Path) -> tuple[Bins, Counter[tuple[object, ...]]]:
     for _ in play(folder):
         pass
     log, table = SqliteLog(folder, TASK), CountingTable()
-    for part in taught(log, HORIZONS):
+    for part in read_lessons(log, HORIZONS):
         table.feed(*part)
     table.learn()
     bins = log.counters.bins

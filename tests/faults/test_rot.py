@@ -11,17 +11,17 @@ from random import Random
 import pytest
 
 from presage.errors import LogDamagedError
-from presage.store import head
-from presage.store.appender import Appender
-from presage.store.log import Head
-from presage.store.sqlite import FILE, SqliteLog
-from presage.store.verify import verify_log
-from presage.timeline.bins import Counters
-from presage.timeline.join import Known
+from presage.joining.counters import Counters
+from presage.joining.join import Known
+from presage.journal import head_marker as head
+from presage.journal.appender import Appender
+from presage.journal.interface import Head
+from presage.journal.sqlite import FILE, SqliteLog
+from presage.journal.verify import verify_log
 from tests.faults.counts import COUNTS
 from tests.faults.ledger import event_of
 from tests.faults.script import HORIZONS, course
-from tests.store.events import TASK
+from tests.journal.events import TASK
 
 FILES = {"the file": FILE, "the write-ahead log": f"{FILE}-wal", "the head marker": head.NAME}
 STOPPED = "the file"

@@ -12,7 +12,7 @@ from presage.logs import vocabularies
 from presage.logs.resolved import NEVER_AT
 from presage.logs.rows import read_log
 from presage.spaces import EMPTY, Array, SetOf
-from presage.task.hashing import hashed_symbol
+from presage.task.features import hashed_symbol
 from tests.logs.given import DAY, csv, parquet, same, table, task_of
 
 HEAD = "item,shown_at,proxy,proxy_at,outcome,outcome_at"

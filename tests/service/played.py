@@ -6,14 +6,14 @@ from typing import NamedTuple
 import numpy as np
 from msgspec.structs import replace
 
+from presage.joining.entries import EntryKind, FeedbackBody, LogEvent, Predicted
+from presage.joining.join import Horizons
+from presage.joining.lessons import ObservedEntry
+from presage.journal.appender import Appender
 from presage.service.watch.fold import Watch
 from presage.service.watch.subject import Subject
 from presage.spaces import Array
-from presage.store.appender import Appender
-from presage.timeline.entries import Event, Feedback, Kind, Predicted
-from presage.timeline.join import Horizons
-from presage.timeline.sightings import Sighting
-from tests.store.memory import MemoryLog
+from tests.journal.memory import MemoryLog
 
 HOUR = 3_600_000_000
 DAY = 24 * HOUR
@@ -30,7 +30,7 @@ class Played(NamedTuple):
     """A log, and what was shown of it at each commit."""
 
     store: MemoryLog
-    shown: list[list[Sighting]]
+    shown: list[list[ObservedEntry]]
 
 
 def independent(draw: np.random.Generator, y: int) -> float:
@@ -52,7 +52,7 @@ def happen(
     turned: tuple[tuple[float, float], ...] = TURNED,
     flaws: float = FLAWS,
     delay: Callable[[np.random.Generator, int], float] = independent,
-) -> list[Event]:
+) -> list[LogEvent]:
     """What happens, in order of time: a prediction every so many hours. From row `turn` on g is `turned`."""
     draw = np.random.default_rng(seed)
     begin = draw.dirichlet(np.ones(3), 50)
@@ -69,28 +69,28 @@ def happen(
 
 def _events(
     id: str, values: tuple[int, int, int], at: int, likely: Array, chance: tuple[np.random.Generator, float, float]
-) -> list[Event]:
+) -> list[LogEvent]:
     (x, z, y), (draw, flaws, days) = values, chance
     said, each = np.log(likely), np.log(draw.dirichlet(5 * likely, 3))
     body = Predicted(b"%d" % x, b"\0\0\0\0", b"", 0, said.astype("<f4").tobytes(), each.astype("<f4").tobytes())
     sooner = draw.random() < flaws  # the outcome comes before the proxy
     known = at + int(draw.uniform(5, 40) * HOUR), at + (2 * HOUR if sooner else int(days * DAY))
     parked = draw.random() < flaws
-    found = [Event(Kind.PREDICTED, id, body, known[0] + HOUR if parked else at)]
-    for kind, symbol, then in ((Kind.PROXY, z, known[0]), (Kind.OUTCOME, y, known[1])):
+    found = [LogEvent(EntryKind.PREDICTED, id, body, known[0] + HOUR if parked else at)]
+    for kind, symbol, then in ((EntryKind.PROXY, z, known[0]), (EntryKind.OUTCOME, y, known[1])):
         if draw.random() < flaws:
             continue  # it never comes
-        late = (11 * DAY if kind == Kind.OUTCOME else 3 * DAY) if draw.random() < flaws else 0
-        found.append(Event(kind, id, Feedback(symbol), then + late))
+        late = (11 * DAY if kind == EntryKind.OUTCOME else 3 * DAY) if draw.random() < flaws else 0
+        found.append(LogEvent(kind, id, FeedbackBody(symbol), then + late))
         if draw.random() < flaws:
-            found.append(Event(kind, id, Feedback(symbol if draw.random() < 0.5 else 0), then + late + HOUR))
+            found.append(LogEvent(kind, id, FeedbackBody(symbol if draw.random() < 0.5 else 0), then + late + HOUR))
     return found
 
 
-def play(events: list[Event], seed: int = 0, horizons: Horizons = HORIZONS) -> Played:
+def play(events: list[LogEvent], seed: int = 0, horizons: Horizons = HORIZONS) -> Played:
     """The log of what happened, kept in groups of some; what was learnt is published at once."""
     draw = np.random.default_rng(seed)
-    shown: list[list[Sighting]] = []
+    shown: list[list[ObservedEntry]] = []
     store = MemoryLog(b"watched")
     appender = Appender(store, horizons, lambda: 0, lambda *_: None, shown.append)
     first = 0
@@ -113,7 +113,7 @@ def watched(played: Played, subject: Subject = SUBJECT) -> Watch:
     return watch
 
 
-def _by_model(event: Event, model: int) -> Event:
+def _by_model(event: LogEvent, model: int) -> LogEvent:
     if not isinstance(event.body, Predicted):
         return event
     return replace(event, body=replace(event.body, model=model))

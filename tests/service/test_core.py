@@ -11,6 +11,9 @@ import numpy as np
 import pytest
 
 from presage.errors import OtherTaskError
+from presage.joining.entries import EntryKind, decode_predicted
+from presage.journal.readers import read_lessons
+from presage.journal.sqlite import SqliteLog
 from presage.service import teacher
 from presage.service.core import LiveService
 from presage.service.engines import engine_for
@@ -23,9 +26,6 @@ from presage.service.pupil import Pupil
 from presage.service.snapshots import KEPT
 from presage.service.tasks import horizons_of, task_forecaster
 from presage.spaces import Instance
-from presage.store.sqlite import SqliteLog
-from presage.store.taught import taught
-from presage.timeline.entries import Kind, decode_predicted
 from tests.service.shop import START, Happening, happenings, write_task
 
 EVENTS = Limits(clock="events")
@@ -132,7 +132,7 @@ def test_lessons_are_the_very_bytes_that_were_sent_and_predictions_can_be_recomp
     encode, sent = feature_encoder(task), {e.event.id: e.event for e in happened if isinstance(e.event, Asked)}
     entries = {entry.seq: entry for entry in store.read(0, 10_000)}
     pupil, recomputed = Pupil(engine), 0
-    for lessons, boundary in [([], None), *taught(store, horizons_of(task))]:
+    for lessons, boundary in [([], None), *read_lessons(store, horizons_of(task))]:
         for lesson in lessons:
             asked = sent[entries[lesson.predicted].id]
             assert decode_predicted(entries[lesson.predicted].body).features == asked.features
@@ -141,7 +141,7 @@ def test_lessons_are_the_very_bytes_that_were_sent_and_predictions_can_be_recomp
         if boundary:
             pupil.learn(boundary.seq, boundary.predictions)
         for entry in entries.values():
-            if entry.kind == Kind.PREDICTED and (body := decode_predicted(entry.body)).model == pupil.learnt:
+            if entry.kind == EntryKind.PREDICTED and (body := decode_predicted(entry.body)).model == pupil.learnt:
                 x = encode(sent[entry.id].values)
                 one = Instance(np.array([x.symbols], np.int32), np.array([x.dense], np.float32))
                 said = engine.predict(pupil.learning.parameters(), one)

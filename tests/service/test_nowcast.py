@@ -10,6 +10,8 @@ from typing import Any
 import numpy as np
 import pytest
 
+from presage.journal.readers import read_lessons
+from presage.journal.sqlite import SqliteLog
 from presage.service.app import create_app
 from presage.service.core import LiveService
 from presage.service.engines import TensorEngine
@@ -21,8 +23,6 @@ from presage.service.opening import open_service
 from presage.service.pupil import Pupil
 from presage.service.tasks import horizons_of, task_forecaster
 from presage.spaces import Array, Instance
-from presage.store.sqlite import SqliteLog
-from presage.store.taught import taught
 from presage.task.task import load_task
 from tests.service.asking import Asking
 from tests.service.running import until
@@ -85,7 +85,7 @@ def folded(folder: Path) -> tuple[Array, Array]:
     task, digest = open_folder(folder / "books.toml", folder / "data")
     engine, store = TensorEngine(task_forecaster(task)), SqliteLog(folder / "data", digest)
     pupil = Pupil(engine)
-    for lessons, boundary in taught(store, horizons_of(task)):
+    for lessons, boundary in read_lessons(store, horizons_of(task)):
         pupil.take(lessons)
         if boundary:
             pupil.learn(boundary.seq, boundary.predictions)

@@ -19,6 +19,9 @@ from presage.errors import DataError, OtherRevisionError
 from presage.forecasters import named
 from presage.forecasters.contract import Forecaster
 from presage.forecasters.mixture import mixture, revisions_of
+from presage.joining.entries import EntryKind, Predicted, decode_predicted
+from presage.journal.readers import read_lessons
+from presage.journal.sqlite import SqliteLog
 from presage.service import snapshots
 from presage.service.engines import engine_for
 from presage.service.folders import FORECASTER, TASK, folder_forecaster, open_folder, task_digest, up_to_date
@@ -27,10 +30,7 @@ from presage.service.opening import open_service
 from presage.service.pupil import Pupil
 from presage.service.tasks import horizons_of
 from presage.spaces import Instance, Spaces
-from presage.store.sqlite import SqliteLog
-from presage.store.taught import taught
 from presage.task.task import load_task
-from presage.timeline.entries import Kind, Predicted, decode_predicted
 from tests.cli.typed import Done, Presage
 from tests.service.shop import write_task
 
@@ -107,7 +107,7 @@ def by_model(store: SqliteLog) -> dict[int, list[Predicted]]:
     """The predictions of a log by the position of the model that made them."""
     found = defaultdict(list)
     for entry in store.read(0, 10_000):
-        if entry.kind == Kind.PREDICTED:
+        if entry.kind == EntryKind.PREDICTED:
             body = decode_predicted(entry.body)
             found[body.model].append(body)
     return found
@@ -119,7 +119,7 @@ def test_every_answer_that_an_old_version_recorded_can_be_recomputed(kind: str, 
     folder = old(kind)
     store, engine = SqliteLog(folder, task_digest(folder)), engine_for(folder_forecaster(folder))
     pupil, made, differences = Pupil(engine), by_model(store), []
-    for lessons, boundary in [([], None), *taught(store, horizons_of(load_task(folder / TASK)))]:
+    for lessons, boundary in [([], None), *read_lessons(store, horizons_of(load_task(folder / TASK)))]:
         pupil.take(lessons)
         if boundary:
             pupil.learn(boundary.seq, boundary.predictions)
@@ -228,7 +228,7 @@ def test_an_old_folder_is_served_by_its_revision_and_a_line_says_how_to_move_on(
 def answers(folder: Path) -> Iterator[bytes]:
     """What the log of a folder says was answered, in order."""
     store = SqliteLog(folder, task_digest(folder))
-    yield from (decode_predicted(each.body).said for each in store.read(0, 10_000) if each.kind == Kind.PREDICTED)
+    yield from (decode_predicted(each.body).said for each in store.read(0, 10_000) if each.kind == EntryKind.PREDICTED)
     store.close()
 
 

@@ -14,9 +14,9 @@ import pytest
 from presage import Client
 from presage.cli.serve import serve_command
 from presage.errors import UnansweredError
+from presage.journal.sqlite import SqliteLog
 from presage.service.folders import task_digest
 from presage.service.limits import limits
-from presage.store.sqlite import SqliteLog
 from tests.cli.typed import Presage
 from tests.service.fake import FEATURES, TASK
 

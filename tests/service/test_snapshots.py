@@ -8,14 +8,14 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from presage.joining.entries import EntryKind
+from presage.joining.lessons import Lesson
 from presage.service import snapshots
 from presage.service.engines import digest, engine_for
 from presage.service.pupil import Pupil
 from presage.service.snapshots import MANIFEST, TENSORS, keep_snapshot, restore_snapshot
 from presage.service.tasks import task_forecaster
 from presage.task.task import load_task
-from presage.timeline.entries import Kind
-from presage.timeline.lessons import Lesson
 from tests.faults.counts import COUNTS
 from tests.service.shop import write_task
 
@@ -29,8 +29,8 @@ def taught(tmp_path: Path) -> Pupil:
     for row in range(9):
         symbols = np.array([row % 5, row % 3], np.int32).tobytes()
         pupil.take([
-            Lesson(2 * row, Kind.PROXY, symbols, b"", b"", row % 3, 2 * row, -1, 0, row),
-            Lesson(2 * row + 1, Kind.OUTCOME, symbols, b"", b"", row % 3, 2 * row, row % 2, 2 * row + 1, row),
+            Lesson(2 * row, EntryKind.PROXY, symbols, b"", b"", row % 3, 2 * row, -1, 0, row),
+            Lesson(2 * row + 1, EntryKind.OUTCOME, symbols, b"", b"", row % 3, 2 * row, row % 2, 2 * row + 1, row),
         ])  # fmt: skip
     pupil.learn(20, 9)
     keep_snapshot(pupil, tmp_path / "kept", CHAINS["20"])

@@ -10,6 +10,9 @@ from pathlib import Path
 import pytest
 
 from presage.errors import BusyError, StateFileError, StoreFailedError, StoreFullError
+from presage.journal.appender import Appender, CommitGroup
+from presage.journal.interface import Commit, Head
+from presage.journal.sqlite import SqliteLog
 from presage.service import core
 from presage.service.app import create_app
 from presage.service.core import LiveService
@@ -17,10 +20,6 @@ from presage.service.limits import Limits
 from presage.service.messages import Asked, Fed
 from presage.service.opening import open_service
 from presage.service.snapshots import positions
-from presage.store.appender import Appender
-from presage.store.group import Group
-from presage.store.log import Commit, Head
-from presage.store.sqlite import SqliteLog
 from presage.task.task import load_task
 from tests.service.asking import Asking
 from tests.service.shop import DAY, START, write_task
@@ -153,7 +152,7 @@ def test_what_was_kept_is_not_called_refused_when_deciding_finds_a_full_disk(
     service = opened(tmp_path, kind="events")
     settle, full = Appender.settle, [True]
 
-    def errs(appender: Appender, now: int, limit: int) -> Group:
+    def errs(appender: Appender, now: int, limit: int) -> CommitGroup:
         if full[0]:
             raise StoreFullError("the disk is full", "ENOSPC", "make room")
         return settle(appender, now, limit)

@@ -8,6 +8,10 @@ import numpy as np
 import pytest
 from msgspec.structs import replace
 
+from presage.joining.entries import Entry, EntryKind, FeedbackBody, LogEvent, Predicted, decode_predicted
+from presage.joining.join import Bin, Known
+from presage.joining.lessons import outcome_learnt, proxy_learnt
+from presage.journal.readers import read_observed
 from presage.metrics.calibration import reliability
 from presage.service.watch.columns import COHORT, KINDS
 from presage.service.watch.drift import State
@@ -17,10 +21,6 @@ from presage.service.watch.look_back import look_back
 from presage.service.watch.losses import early_panel, loss_panel, weights_panel
 from presage.service.watch.subject import Subject, subject_of
 from presage.spaces import Array, Spaces
-from presage.store.seen import seen
-from presage.timeline.entries import Entry, Event, Feedback, Kind, Predicted, decode_predicted
-from presage.timeline.join import Bin, Known
-from presage.timeline.lessons import outcome_learnt, proxy_learnt
 from tests.service.played import (
     DAY,
     HORIZONS,
@@ -68,7 +68,7 @@ def test_a_watch_is_the_same_however_what_it_saw_was_cut_and_when_it_is_read_fro
     everything = [sighting for sightings in played.shown for sighting in sightings]
     whole, by_page = Watch(SUBJECT), Watch(SUBJECT)
     whole.see(everything)
-    for page in seen(played.store, 0):
+    for page in read_observed(played.store, 0):
         by_page.see(page)
     assert len(everything) == played.store.head.seq
     for other in (whole, by_page):
@@ -81,15 +81,15 @@ def test_a_watch_is_the_same_however_what_it_saw_was_cut_and_when_it_is_read_fro
 
 def test_what_arrived_adds_up_to_the_log(played: Played, watch: Watch) -> None:
     counted = dict(zip(KINDS, watch.arrived.stretches().sums[:, : len(KINDS)].sum(axis=0), strict=True))
-    kinds = Counter(Kind(entry.kind) for entry in played.store.log)
+    kinds = Counter(EntryKind(entry.kind) for entry in played.store.log)
     bins = played.store.counters.bins
-    assert counted["predictions"] == kinds[Kind.PREDICTED]
+    assert counted["predictions"] == kinds[EntryKind.PREDICTED]
     assert (counted["absent_proxies"], counted["absent_outcomes"]) == (
-        kinds[Kind.ABSENT_PROXY], kinds[Kind.ABSENT_OUTCOME],
+        kinds[EntryKind.ABSENT_PROXY], kinds[EntryKind.ABSENT_OUTCOME],
     )  # fmt: skip
     assert counted["late"] == bins.late > 0
     assert counted["parked"] > 0
-    assert sum(counted.values()) == played.store.head.seq - kinds[Kind.LEARN]
+    assert sum(counted.values()) == played.store.head.seq - kinds[EntryKind.LEARN]
 
 
 def test_losses_are_those_of_the_outcomes_in_the_log(played: Played, watch: Watch) -> None:
@@ -218,13 +218,13 @@ def test_an_expected_loss_does_not_depend_on_its_own_outcome_or_any_later_one() 
     events = happen(1200, seed=3)
     cut = START + 10 * DAY
     other = [
-        replace(event, body=Feedback(1 - event.body.symbol))
-        if event.kind == Kind.OUTCOME and event.at > cut and isinstance(event.body, Feedback)
+        replace(event, body=FeedbackBody(1 - event.body.symbol))
+        if event.kind == EntryKind.OUTCOME and event.at > cut and isinstance(event.body, FeedbackBody)
         else event
         for event in events
     ]
 
-    def early(some: list[Event]) -> Array:
+    def early(some: list[LogEvent]) -> Array:
         stretch = watched(play(some)).predicted.stretches()
         before = stretch.end <= cut - 2 * DAY  # the proxies of these came before all that differs
         return stretch.sums[before, COHORT.index("early")]

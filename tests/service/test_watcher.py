@@ -5,10 +5,10 @@ import threading
 
 import pytest
 
+from presage.joining.entries import EntryKind
+from presage.joining.join import Decision
 from presage.service.watch.fold import Watch
 from presage.service.watch.watcher import WAITING, Names, Sample, Watcher
-from presage.timeline.entries import Kind
-from presage.timeline.join import Decision
 from tests.service.played import (
     SUBJECT,
     Played,
@@ -25,7 +25,7 @@ def played() -> Played:
 
 
 def sample(played: Played) -> Sample:
-    refused = {(Kind.PROXY, Decision.REPEATED): 3, (Kind.OUTCOME, Decision.CONFLICT): 2}
+    refused = {(EntryKind.PROXY, Decision.REPEATED): 3, (EntryKind.OUTCOME, Decision.CONFLICT): 2}
     weights = {"direct-table": 0.25, "direct-network": 0.25, "residual-table": 0.5}
     return Sample(played.store.head.seq, played.store.counters, refused, 7, 5, weights, "")
 

@@ -7,8 +7,7 @@ import pytest
 from presage.errors import DataError, InputError, SettingError
 from presage.spaces import SetOf
 from presage.task.columns import EventColumns, PredictionColumns
-from presage.task.features import Category
-from presage.task.hashing import hashed_symbol
+from presage.task.features import Category, hashed_symbol
 from presage.task.signals import Counted, First, Labelled
 from presage.task.spans import in_words, span
 from presage.task.task import Vocabulary, load_task, read_task

@@ -8,10 +8,12 @@ from types import ModuleType
 import pytest
 
 from presage.cli.simulate import simulate
-from presage.task import columns, feedback, forecaster, instance
+from presage.task import columns
+from presage.task import features as instance
+from presage.task import signals as feedback
+from presage.task import task as forecaster
 from presage.task.features import PARTS
-from presage.task.forecaster import KINDS
-from presage.task.task import read_task
+from presage.task.task import KINDS, read_task
 
 PAGE = (Path(__file__).parents[2] / "docs" / "task.md").read_text()
 EXAMPLES = re.findall(r"^```toml\n(.*?)^```", PAGE, re.MULTILINE | re.DOTALL)

@@ -16,12 +16,12 @@ from presage.backtest.sections import leak_words
 from presage.cli.talk import console, json_option, progress_bar, seed_option, show_table, tell_exclusions
 from presage.drivers.compiling import compiling_seconds
 from presage.errors import PresageError
+from presage.files import check_folder, write_together
 from presage.forecasters.named import check_names
 from presage.logs.rows import LogRows, read_log
 from presage.proxies.card import Card
 from presage.proxies.log import judge_log
-from presage.store.files import check_folder, write_together
-from presage.task.served import as_served
+from presage.task.exported_log import as_served
 from presage.task.task import Task, load_task
 
 

@@ -9,13 +9,13 @@ import click
 
 from presage.cli.simulate import simulate
 from presage.cli.talk import console, json_option, progress_bar, show_table, tell_exclusions
+from presage.files import check_folder, write_together
 from presage.logs.bigquery import QUERY, read_export
 from presage.logs.clones import find_clones, read_clones
 from presage.logs.exclusions import Exclusions
 from presage.logs.marketplace import build_market
 from presage.logs.repositories import CommitTables
 from presage.logs.tables import Columns, parquet_files
-from presage.store.files import check_folder, write_together
 
 PATH = click.Path(path_type=Path)
 

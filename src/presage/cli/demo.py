@@ -10,7 +10,7 @@ import click
 from presage.cli.talk import changed, console, json_option, progress_bar, seed_option, set_option, show_table
 from presage.experiments.demo.page import demo_page, score_rows
 from presage.experiments.demo.problem import run_shop, verdict
-from presage.store.files import check_folder, write_together
+from presage.files import check_folder, write_together
 from presage.worlds.shop import ShopSettings
 
 TRIALS = 10

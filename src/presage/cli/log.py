@@ -10,12 +10,12 @@ import click
 
 from presage.cli.talk import console, json_option, progress_bar, tell_exclusions
 from presage.errors import DataError, OutputError
+from presage.files import check_folder
+from presage.joining.join import Horizons
+from presage.journal.sqlite import FILE, SqliteLog
 from presage.later import Later
 from presage.service.folders import TASK, folder_forecaster, task_digest
-from presage.store.files import check_folder
-from presage.store.sqlite import FILE, SqliteLog
 from presage.task.task import Task, load_task
-from presage.timeline.join import Horizons
 
 tasks: Any = Later("presage.service.tasks")
 export_: Any = Later("presage.service.export")
@@ -23,7 +23,7 @@ fold: Any = Later("presage.service.fold")
 features: Any = Later("presage.service.features")
 history: Any = Later("presage.service.history")
 rows_: Any = Later("presage.logs.rows")
-verify_: Any = Later("presage.store.verify")
+verify_: Any = Later("presage.journal.verify")
 
 PATH = click.Path(path_type=Path)
 data_option = click.option("--data", "folder", type=PATH, required=True, help="The data folder of a service.")

@@ -10,6 +10,7 @@ import click
 
 from presage.cli.talk import console, json_option, progress_bar, show_table, tell_exclusions
 from presage.errors import SettingError
+from presage.files import check_folder, write_together
 from presage.logs.engines import ENGINES
 from presage.logs.rows import read_log
 from presage.metrics.estimates import Estimate
@@ -18,7 +19,6 @@ from presage.proxies.horizons import with_horizons
 from presage.proxies.lead import spoken
 from presage.proxies.log import candidate_count, judge_log
 from presage.proxies.table import cards_table
-from presage.store.files import check_folder, write_together
 from presage.task.spans import Span, span
 from presage.task.task import load_task
 

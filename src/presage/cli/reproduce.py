@@ -13,7 +13,7 @@ from presage.errors import SettingError
 from presage.experiments.claims import Verdict
 from presage.experiments.parts import forget_parts
 from presage.experiments.report import Report
-from presage.store.files import check_folder, write_together
+from presage.files import check_folder, write_together
 
 EXPERIMENTS = ("synthetic", "github", "marketplace")
 FOLDERS = {"github": "github", "marketplace": "oulad"}

@@ -17,7 +17,7 @@ from presage.experiments.marketplace import settings as marketplace
 from presage.experiments.marketplace.problem import score_marketplace
 from presage.experiments.networks import NAMES
 from presage.experiments.tuning import APART, FIRST, SECOND, Search, Tried, combinations, tune
-from presage.store.files import check_folder, write_together
+from presage.files import check_folder, write_together
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 

@@ -17,8 +17,8 @@ from safetensors.numpy import load, save
 
 import presage
 from presage.errors import OutputError
+from presage.files import write_together
 from presage.spaces import Array
-from presage.store.files import write_together
 
 Curves = dict[str, Array]
 """Named arrays with trials along their first axis."""

@@ -10,7 +10,7 @@ import math
 
 import numpy as np
 
-from presage.timeline.delays import Delays
+from presage.timeline.episode import Delays
 
 
 def drift_bound(rounds: int, delay: int, instances: int, outcomes: int, alpha: float = 1.0) -> float:

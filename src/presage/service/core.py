@@ -12,6 +12,12 @@ import numpy as np
 
 from presage.errors import BusyError, StateFileError, StoreFullError
 from presage.forecasters.mixture import revisions_of
+from presage.joining.entries import NOTHING, EntryKind, LogEvent, Predicted, decode_predicted
+from presage.joining.join import Bin, Decision, Known
+from presage.joining.lessons import proxy_learnt
+from presage.journal.appender import EventResult
+from presage.journal.interface import LogStore
+from presage.journal.writer import Writer
 from presage.service.engines import Engine
 from presage.service.events import Events
 from presage.service.limits import Limits
@@ -20,13 +26,7 @@ from presage.service.tasks import horizons_of
 from presage.service.teacher import Teacher
 from presage.service.watch.watcher import Sample, Watcher
 from presage.spaces import Array, Instance
-from presage.store.group import Answer
-from presage.store.log import LogStore
-from presage.store.writer import Writer
 from presage.task.task import Task
-from presage.timeline.entries import NOTHING, Event, Kind, Predicted, decode_predicted
-from presage.timeline.join import Bin, Decision, Known
-from presage.timeline.lessons import proxy_learnt
 
 TICK = 1.0
 """Seconds between two looks at what is overdue."""
@@ -169,7 +169,7 @@ class LiveService:
                 self._parts.teacher.keep(chain)
         self._parts.teacher.close()
 
-    async def _submit(self, events: list[Event]) -> list[Answer]:
+    async def _submit(self, events: list[LogEvent]) -> list[EventResult]:
         self._check_lag(events)
         answers = await asyncio.wrap_future(self._parts.writer.submit(events))
         if self._settings.clock == "events":
@@ -181,7 +181,7 @@ class LiveService:
                     await asyncio.wrap_future(self._parts.writer.tick(self._latest))
         return answers
 
-    def _check_lag(self, events: list[Event]) -> None:
+    def _check_lag(self, events: list[LogEvent]) -> None:
         """Nothing, unless the learner is behind: lessons that wait for the next prediction do not count.
 
         Of a learner that stopped nothing is asked: its lessons are in the log, for the next one.
@@ -190,10 +190,10 @@ class LiveService:
         idle = teacher.stopped or teacher.model.position == self._parts.writer.counters.learn
         if idle or teacher.waiting <= LAG:
             return
-        if teacher.waiting > 2 * LAG or any(event.kind is Kind.PREDICTED for event in events):
+        if teacher.waiting > 2 * LAG or any(event.kind is EntryKind.PREDICTED for event in events):
             raise BusyError("the learner is behind", teacher.waiting, "send the same again soon")
 
-    async def _answered(self, asked: Asked, answer: Answer, said: Array, model: int) -> Answered:
+    async def _answered(self, asked: Asked, answer: EventResult, said: Array, model: int) -> Answered:
         if answer.decision is not Decision.REPEATED:
             return Answered(_done(asked.id, answer), said, model)
         found = self._parts.writer.ask(lambda store: decode_predicted(store.entries([answer.seq])[0].body))
@@ -237,5 +237,5 @@ class LiveService:
                 return  # the writer says why to all who ask
 
 
-def _done(id: str, answer: Answer) -> Done:
+def _done(id: str, answer: EventResult) -> Done:
     return Done(id, _STATUSES[answer.decision], _BINS[answer.bin], answer.seq, answer.reason)

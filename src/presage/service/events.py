@@ -4,15 +4,15 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from presage.joining.entries import NOTHING, EntryKind, FeedbackBody, LogEvent, Predicted
 from presage.service.engines import Engine
 from presage.service.features import feature_encoder
 from presage.service.messages import Asked, Fed
 from presage.service.teacher import Model
 from presage.spaces import Array, Instance
 from presage.task.task import Task
-from presage.timeline.entries import NOTHING, Event, Feedback, Kind, Predicted
 
-_UNKNOWN = Feedback(NOTHING)
+_UNKNOWN = FeedbackBody(NOTHING)
 
 
 class Events:
@@ -21,11 +21,11 @@ class Events:
     def __init__(self, task: Task, engine: Engine) -> None:
         self._encode, self._engine = feature_encoder(task), engine
         self._signals = {
-            "proxy": (Kind.PROXY, _bodies(task.proxy().values)),
-            "outcome": (Kind.OUTCOME, _bodies(task.outcome.values)),
+            "proxy": (EntryKind.PROXY, _bodies(task.proxy().values)),
+            "outcome": (EntryKind.OUTCOME, _bodies(task.outcome.values)),
         }
 
-    def predictions(self, asked: list[Asked], model: Model) -> tuple[list[Event], Array]:
+    def predictions(self, asked: list[Asked], model: Model) -> tuple[list[LogEvent], Array]:
         """The events of predictions that a model makes, and the log-probabilities [N, Y] that it says."""
         if not asked:
             return [], np.zeros((0, 0))
@@ -36,18 +36,18 @@ class Events:
         events = []
         for one, symbols, dense, words, memo in zip(asked, *columns, strict=True):
             body = Predicted(one.features, symbols, dense, model.position, words, memo)
-            events.append(Event(Kind.PREDICTED, one.id, body, one.at or 0))
+            events.append(LogEvent(EntryKind.PREDICTED, one.id, body, one.at or 0))
         return events, said.log_probabilities
 
-    def feedback(self, fed: Fed) -> Event:
+    def feedback(self, fed: Fed) -> LogEvent:
         """The event of a proxy or an outcome; a value that the task no longer knows has no symbol."""
         kind, bodies = self._signals[fed.kind]
-        return Event(kind, fed.id, bodies.get(fed.value, _UNKNOWN), fed.at or 0)
+        return LogEvent(kind, fed.id, bodies.get(fed.value, _UNKNOWN), fed.at or 0)
 
 
-def _bodies(values: Sequence[str]) -> dict[str, Feedback]:
+def _bodies(values: Sequence[str]) -> dict[str, FeedbackBody]:
     """What is kept of each value of a signal."""
-    return {value: Feedback(symbol) for symbol, value in enumerate(values)}
+    return {value: FeedbackBody(symbol) for symbol, value in enumerate(values)}
 
 
 def _rows(array: Array) -> list[bytes]:

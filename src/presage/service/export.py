@@ -12,17 +12,17 @@ import msgspec
 import numpy as np
 
 from presage.errors import DataError, OutputError
+from presage.joining.entries import NOTHING, Entry, EntryKind, Predicted, decode_predicted
+from presage.joining.join import Bin, Horizons, Known
+from presage.joining.lessons import outcome_learnt
+from presage.journal.interface import LogStore
+from presage.journal.readers import PAGE
 from presage.logs.quoting import words
 from presage.logs.tables import connected, quoted
 from presage.service.features import moment
-from presage.store.log import LogStore
-from presage.store.taught import PAGE
+from presage.task.exported_log import OURS, feature_column
 from presage.task.features import Boolean, Category, Feature, SetFeature, Timestamp
-from presage.task.served import OURS, feature_column
 from presage.task.task import Task
-from presage.timeline.entries import NOTHING, Entry, Kind, Predicted, decode_predicted
-from presage.timeline.join import Bin, Horizons, Known
-from presage.timeline.lessons import outcome_learnt
 
 WHOLE = ("position", "model", "proxy_position", "outcome_position")
 TIMES = ("shown_at", "proxy_at", "outcome_at")
@@ -63,7 +63,7 @@ def _rows(task: Task, store: LogStore, horizons: Horizons, progress: Callable[[i
     after = 0
     while entries := store.read(after, PAGE):
         after = entries[-1].seq
-        made = [entry for entry in entries if entry.kind == Kind.PREDICTED]
+        made = [entry for entry in entries if entry.kind == EntryKind.PREDICTED]
         found = store.find({entry.id for entry in made})
         settled = {seq for known in found.values() for seq in (known.proxy_seq, known.outcome_seq) if seq}
         at = {entry.seq: entry.at for entry in store.entries(sorted(settled))}

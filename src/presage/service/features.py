@@ -7,8 +7,7 @@ from typing import Any, NamedTuple
 
 from presage.errors import FeatureError, SettingError
 from presage.spaces import EMPTY
-from presage.task.features import Boolean, Category, Count, Feature, Number, SetFeature, Timestamp
-from presage.task.hashing import hashed_symbol
+from presage.task.features import Boolean, Category, Count, Feature, Number, SetFeature, Timestamp, hashed_symbol
 from presage.task.task import Task
 
 

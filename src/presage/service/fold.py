@@ -5,12 +5,12 @@ from pathlib import Path
 from typing import NamedTuple
 
 from presage.forecasters.contract import Forecaster
+from presage.joining.join import Horizons
+from presage.journal.interface import LogStore
+from presage.journal.readers import read_lessons
 from presage.service.engines import digest, engine_for
 from presage.service.pupil import Pupil
 from presage.service.snapshots import positions, restore_snapshot
-from presage.store.log import LogStore
-from presage.store.taught import taught
-from presage.timeline.join import Horizons
 
 
 class Folded(NamedTuple):
@@ -30,7 +30,7 @@ def fold_log(
     pupil, last = Pupil(engine), 0
     kept = {seq for seq in (positions(snapshots) if snapshots.exists() else []) if seq <= store.head.seq}
     compared: dict[str, bool] = {}
-    for lessons, boundary in taught(store, horizons):
+    for lessons, boundary in read_lessons(store, horizons):
         pupil.take(lessons)
         if boundary is None:
             continue

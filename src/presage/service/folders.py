@@ -11,10 +11,10 @@ from typing import NamedTuple
 import msgspec
 
 from presage.errors import DataError, OtherRevisionError, OtherTaskError
+from presage.files import check_folder, make_folder, rename, write_together
 from presage.forecasters.contract import Forecaster
 from presage.forecasters.mixture import revisions_of
 from presage.service.tasks import task_forecaster, task_forecasters
-from presage.store.files import check_folder, make_folder, rename, write_together
 from presage.task.task import Task, load_task
 
 TASK, FORECASTER = "task.toml", "forecaster.json"

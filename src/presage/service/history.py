@@ -11,6 +11,11 @@ import msgspec
 import numpy as np
 
 from presage.errors import DataError, OutputError
+from presage.files import make_folder, rename
+from presage.joining.entries import NOTHING, EntryKind, decode_feedback, decode_predicted
+from presage.journal.interface import LogStore
+from presage.journal.readers import PAGE
+from presage.journal.sqlite import SqliteLog
 from presage.logs.resolved import NEVER_AT
 from presage.logs.rows import LogRows, Revealed
 from presage.service.core import LiveService
@@ -21,13 +26,8 @@ from presage.service.opening import open_service
 from presage.service.problems import Refused
 from presage.service.requests import Reader
 from presage.spaces import Array
-from presage.store.files import make_folder, rename
-from presage.store.log import LogStore
-from presage.store.sqlite import SqliteLog
-from presage.store.taught import PAGE
 from presage.task.signals import Signal
 from presage.task.task import Task, load_task
-from presage.timeline.entries import NOTHING, Kind, decode_feedback, decode_predicted
 
 BULK = 1000
 """Events sent at once: those of one bulk do not learn from each other."""
@@ -84,16 +84,16 @@ def _told(rows: LogRows, revealed: Revealed, signal: Signal) -> Array:
 
 def retold(task: Task, store: LogStore) -> Iterator[Happened]:
     """What was sent to a service with this task, in the order its log has it."""
-    values = {Kind.PROXY: ("proxy", task.proxy().values), Kind.OUTCOME: ("outcome", task.outcome.values)}
+    values = {EntryKind.PROXY: ("proxy", task.proxy().values), EntryKind.OUTCOME: ("outcome", task.outcome.values)}
     after = 0
     while entries := store.read(after, PAGE):
         after = entries[-1].seq
         for entry in entries:
-            if entry.kind == Kind.PREDICTED:
+            if entry.kind == EntryKind.PREDICTED:
                 features = decode_predicted(entry.body).features
                 yield Asked(entry.id, features, msgspec.json.decode(features), entry.at)
             elif entry.kind in values:
-                name, known = values[Kind(entry.kind)]
+                name, known = values[EntryKind(entry.kind)]
                 symbol = decode_feedback(entry.body).symbol
                 yield Fed(entry.id, name, known[symbol] if symbol >= 0 else "", entry.at)
 
@@ -166,7 +166,7 @@ def sent(folder: Path) -> int:
     """How many events were sent to the service of a data folder."""
     store = SqliteLog(folder, task_digest(folder))
     try:
-        kinds = f"{Kind.PREDICTED:d}, {Kind.PROXY:d}, {Kind.OUTCOME:d}"
+        kinds = f"{EntryKind.PREDICTED:d}, {EntryKind.PROXY:d}, {EntryKind.OUTCOME:d}"
         return int(next(store.rows(f"SELECT count(*) FROM log WHERE kind IN ({kinds})"))[0])
     finally:
         store.close()

@@ -5,13 +5,13 @@ import sys
 from pathlib import Path
 from typing import IO, Any
 
+from presage.joining.lessons import Lesson
 from presage.service.engines import Engine, digest, engine_for
 from presage.service.folders import folder_forecaster
 from presage.service.frames import receive, send
 from presage.service.published import Published
 from presage.service.pupil import Pupil
 from presage.service.snapshots import keep_snapshot, restore_snapshot
-from presage.timeline.lessons import Lesson
 
 
 def run_learner(engine: Engine, memory: Path, snapshots: Path, inbox: IO[bytes], outbox: IO[bytes]) -> None:

@@ -5,6 +5,8 @@ from pathlib import Path
 
 import numpy as np
 
+from presage.journal.sqlite import SqliteLog
+from presage.journal.writer import Writer
 from presage.service.core import LiveService, Parts
 from presage.service.engines import Engine, Parameters, engine_for
 from presage.service.features import feature_encoder
@@ -18,8 +20,6 @@ from presage.service.watch.look_back import look_back
 from presage.service.watch.subject import subject_of
 from presage.service.watch.watcher import Names, Watcher
 from presage.spaces import Instance
-from presage.store.sqlite import SqliteLog
-from presage.store.writer import Writer
 from presage.task.task import load_task
 
 

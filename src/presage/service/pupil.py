@@ -5,10 +5,10 @@ from collections.abc import Sequence
 import numpy as np
 
 from presage.drivers.lessons import Lessons
+from presage.joining.entries import NOTHING
+from presage.joining.lessons import Lesson, in_learning_order
 from presage.service.engines import Engine
 from presage.spaces import EMPTY, Instance
-from presage.timeline.entries import NOTHING
-from presage.timeline.lessons import Lesson, told
 
 assert NOTHING == EMPTY
 
@@ -27,7 +27,7 @@ class Pupil:
 
     def learn(self, seq: int, predictions: int) -> int:
         """How many lessons were kept and are learnt now, as the log says at `seq`, after so many predictions."""
-        proxies, outcomes = told(self._waiting, self.learnt)
+        proxies, outcomes = in_learning_order(self._waiting, self.learnt)
         self.learning.learn(self._lessons(proxies), self._lessons(outcomes), predictions)
         self._waiting, self.learnt = [], seq
         return len(proxies) + len(outcomes)

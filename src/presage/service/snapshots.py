@@ -12,10 +12,10 @@ import numpy as np
 import safetensors
 import safetensors.numpy
 
+from presage.files import write_together
 from presage.forecasters.snapshot import describe, difference
 from presage.later import Later
 from presage.service.pupil import Pupil
-from presage.store.files import write_together
 
 codegen: Any = Later("numba.core.codegen")
 

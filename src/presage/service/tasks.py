@@ -2,11 +2,11 @@
 
 from presage.forecasters.contract import Forecaster
 from presage.forecasters.named import all_revisions
+from presage.joining.entries import NOTHING
+from presage.joining.join import Horizons
 from presage.spaces import Spaces
 from presage.task.features import Category
 from presage.task.task import Task, Vocabulary
-from presage.timeline.entries import NOTHING
-from presage.timeline.join import Horizons
 
 
 def task_spaces(task: Task) -> Spaces:

@@ -10,13 +10,13 @@ from threading import Thread
 from typing import Any, NamedTuple
 
 from presage.errors import StateFileError
+from presage.joining.join import Horizons
+from presage.joining.lessons import Boundary, Lesson
+from presage.journal.interface import LogStore
+from presage.journal.readers import read_lessons
 from presage.service.engines import Engine, Parameters
 from presage.service.frames import receive, send
 from presage.service.published import Published, shared_path
-from presage.store.log import LogStore
-from presage.store.taught import taught
-from presage.timeline.join import Horizons
-from presage.timeline.lessons import Boundary, Lesson
 
 SNAPSHOT = 200_000
 """Lessons after which what was learnt is written down, so that a service that was killed starts soon."""
@@ -69,7 +69,7 @@ class Teacher:
 
     def catch_up(self, store: LogStore, horizons: Horizons) -> None:
         """Teach all that the log holds beyond the learner's position."""
-        for lessons, boundary in taught(store, horizons, self.position, self.predictions):
+        for lessons, boundary in read_lessons(store, horizons, self.position, self.predictions):
             self._handed += len(lessons)
             self._tell(["lessons", lessons])
             if boundary:

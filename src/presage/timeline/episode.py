@@ -1,4 +1,4 @@
-"""An episode: what a world dealt before round 1, and when each piece of it becomes known."""
+"""Episodes: what is predicted round by round, and when its feedback is seen."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -8,7 +8,31 @@ import numpy as np
 
 from presage.errors import DelayError, ShapeError
 from presage.spaces import EMPTY, Array, Instance, Spaces, whole_numbers
-from presage.timeline.delays import Delays
+
+
+@dataclass(frozen=True)
+class Delays:
+    """Fixed delays in rounds: feedback of round t is seen at the end of round t + delay, after its prediction.
+
+    >>> Delays(proxy=3, outcome=1)
+    Traceback (most recent call last):
+    presage.errors.DelayError: a proxy must not come after its outcome: found Delays(proxy=3, outcome=1); \
+give a proxy delay of at most 1, or say when each is seen with Episode.varying
+    """
+
+    proxy: int
+    outcome: int
+
+    def __post_init__(self) -> None:
+        for name in ("proxy", "outcome"):
+            delay = getattr(self, name)
+            if isinstance(delay, bool) or not hasattr(delay, "__index__") or delay < 0:
+                raise DelayError(f"the {name} delay must be a whole number of rounds", delay, "give 0 or more")
+            object.__setattr__(self, name, int(delay))
+        if self.proxy > self.outcome:
+            remedy = f"give a proxy delay of at most {self.outcome}, or say when each is seen with Episode.varying"
+            raise DelayError("a proxy must not come after its outcome", self, remedy)
+
 
 NEVER = -1
 """The round at whose end feedback is seen that never comes."""

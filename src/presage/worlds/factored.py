@@ -7,8 +7,7 @@ import numpy as np
 
 from presage.settings import share, whole
 from presage.spaces import Array, Spaces
-from presage.timeline.delays import Delays
-from presage.timeline.episode import Episode
+from presage.timeline.episode import Delays, Episode
 from presage.worlds.schedules import interleaved
 
 

@@ -8,8 +8,7 @@ import numpy as np
 from presage.errors import SettingError
 from presage.settings import between, positive, whole
 from presage.spaces import Array, Features, Instance, Spaces
-from presage.timeline.delays import Delays
-from presage.timeline.episode import Episode
+from presage.timeline.episode import Delays, Episode
 
 PROXIES = ("unopened", "opened", "a third read")
 OUTCOMES = ("not finished", "finished")

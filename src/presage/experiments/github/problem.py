@@ -19,8 +19,7 @@ from presage.experiments.streams import Stream, stream
 from presage.experiments.tuning import Score
 from presage.metrics.loss import log_loss
 from presage.spaces import Array, Features, Instance, Spaces
-from presage.timeline.delays import Delays
-from presage.timeline.episode import Episode
+from presage.timeline.episode import Delays, Episode
 from presage.worlds.commits import CommitHistory
 
 BIN = 5

@@ -20,8 +20,7 @@ from presage.experiments.tuning import Score
 from presage.forecasters.towers import Tower
 from presage.metrics.loss import log_loss
 from presage.spaces import Array, Spaces
-from presage.timeline.delays import Delays
-from presage.timeline.episode import Episode
+from presage.timeline.episode import Delays, Episode
 from presage.worlds.market import ENGAGEMENTS, Market
 
 BINS_A_DAY = 24

@@ -9,7 +9,7 @@ from presage.experiments.synthetic.settings import SyntheticSettings
 from presage.metrics.bounds import direct_bound, factored_bound
 from presage.metrics.intervals import Interval, log_slope_interval, mean_interval
 from presage.spaces import Array
-from presage.timeline.delays import Delays
+from presage.timeline.episode import Delays
 
 STEADY = 4.0
 """S4: how many times as widely direct's regret ranges over the mixes."""

@@ -16,8 +16,7 @@ from presage.metrics.bounds import direct_bound, factored_bound, quoted_lower_bo
 from presage.metrics.loss import log_loss
 from presage.metrics.regret import factorisation_bias, regret, split_regret
 from presage.spaces import Array, Spaces
-from presage.timeline.delays import Delays
-from presage.timeline.episode import Episode
+from presage.timeline.episode import Delays, Episode
 from presage.worlds.factored import FactoredWorld, Trials
 
 Progress = Callable[[int], None]

@@ -4,6 +4,8 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from presage.joining.entries import EntryKind
+from presage.joining.lessons import ObservedEntry
 from presage.service.watch.buckets import Buckets
 from presage.service.watch.columns import BINS, COHORT, DELAYS, DOUBLING, KINDS, Columns
 from presage.service.watch.drift import Drift, Looker, matured
@@ -12,8 +14,6 @@ from presage.service.watch.marginal import Marginal
 from presage.service.watch.sights import Sights, bodies, sights
 from presage.service.watch.subject import Subject
 from presage.spaces import Array
-from presage.timeline.entries import Kind
-from presage.timeline.sightings import Sighting
 
 SPAN = 4
 """How many horizons of the outcome the watch remembers at least."""
@@ -41,7 +41,7 @@ class Watch:
         self.learnt = 0, 0  # position and time of the last LEARN entry
         self.looker = Looker(subject.proxies, subject.outcomes)
 
-    def see(self, sightings: Sequence[Sighting]) -> None:
+    def see(self, sightings: Sequence[ObservedEntry]) -> None:
         """Add what was seen."""
         if not sightings:
             return
@@ -52,7 +52,7 @@ class Watch:
         for at in (int(seen.at[0]), self.at):
             self.arrived.reach(at)
             self.predicted.reach(at)
-        learns = np.flatnonzero(seen.kind == Kind.LEARN)
+        learns = np.flatnonzero(seen.kind == EntryKind.LEARN)
         if len(learns):
             self.learnt = int(seen.seq[learns[-1]]), int(seen.at[learns[-1]])
         self._count(seen)
@@ -80,11 +80,11 @@ class Watch:
         """How much of everything arrived, and when."""
         on_time = ~(seen.parked | seen.late)
         masks = {
-            "predictions": seen.kind == Kind.PREDICTED,
-            "proxies": (seen.kind == Kind.PROXY) & on_time,
-            "outcomes": (seen.kind == Kind.OUTCOME) & on_time,
-            "absent_proxies": seen.kind == Kind.ABSENT_PROXY,
-            "absent_outcomes": seen.kind == Kind.ABSENT_OUTCOME,
+            "predictions": seen.kind == EntryKind.PREDICTED,
+            "proxies": (seen.kind == EntryKind.PROXY) & on_time,
+            "outcomes": (seen.kind == EntryKind.OUTCOME) & on_time,
+            "absent_proxies": seen.kind == EntryKind.ABSENT_PROXY,
+            "absent_outcomes": seen.kind == EntryKind.ABSENT_OUTCOME,
             "late": seen.late,
             "parked": seen.parked,
         }
@@ -112,7 +112,7 @@ class Watch:
         found: Array = np.clip(np.ceil(DELAYS - 1 + DOUBLING * np.log2(share)), 0, DELAYS - 1).astype(np.int64)
         return found
 
-    def _score(self, seen: Sights, sightings: Sequence[Sighting]) -> None:
+    def _score(self, seen: Sights, sightings: Sequence[ObservedEntry]) -> None:
         """Losses: those expected of predictions whose proxies came, and those of predictions whose outcomes came."""
         mine = seen.predicted > self.start
         unknown = (seen.outcome.seq == 0) | (seen.outcome.seq > seen.seq)

@@ -5,11 +5,10 @@ from itertools import chain, islice
 
 import numpy as np
 
+from presage.joining.lessons import ObservedEntry, outcome_learnt
+from presage.journal.interface import LogStore
+from presage.journal.readers import read_observed
 from presage.service.watch.fold import Watch
-from presage.store.log import LogStore
-from presage.store.seen import seen
-from presage.timeline.lessons import outcome_learnt
-from presage.timeline.sightings import Sighting
 
 REMEMBERED = 50_000
 """How many of the last entries are looked at again."""
@@ -25,7 +24,7 @@ def look_back(watch: Watch, store: LogStore, entries: int = REMEMBERED) -> None:
     first outcomes after that position stands in for it.
     """
     after = max(0, store.head.seq - entries)
-    pages: Iterator[list[Sighting]] = seen(store, after)
+    pages: Iterator[list[ObservedEntry]] = read_observed(store, after)
     if after:
         first = list(islice(pages, PAGES))
         counts = np.zeros(watch.subject.outcomes)

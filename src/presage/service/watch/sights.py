@@ -5,11 +5,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from presage.joining.entries import NOTHING, EntryKind
+from presage.joining.join import Bin, Known
+from presage.joining.lessons import ObservedEntry
 from presage.service.watch.subject import Subject
 from presage.spaces import Array
-from presage.timeline.entries import NOTHING, Kind
-from presage.timeline.join import Bin, Known
-from presage.timeline.sightings import Sighting
 
 
 class Signal(NamedTuple):
@@ -43,22 +43,22 @@ class Bodies(NamedTuple):
     model: Array  # the position whose parameters answered
 
 
-def sights(sightings: Sequence[Sighting], subject: Subject) -> Sights:
+def sights(sightings: Sequence[ObservedEntry], subject: Subject) -> Sights:
     """The columns of sightings."""
     seqs, ats, kinds, *_ = zip(*(sighting.entry for sighting in sightings), strict=True)
     seq, at, kind = np.array(seqs, np.int64), np.array(ats, np.int64), _small(kinds)
     known = dict(zip(Known._fields, zip(*(sighting.known for sighting in sightings), strict=True), strict=True))
     predicted, predicted_at = (np.array(known[name], np.int64) for name in ("predicted", "predicted_at"))
     awaited = (predicted > 0) & (predicted < seq)  # the prediction came before this entry
-    feedback = (kind == Kind.PROXY) | (kind == Kind.OUTCOME)
-    bin: Array = np.where(kind == Kind.PROXY, _small(known["proxy_bin"]), _small(known["outcome_bin"]))
+    feedback = (kind == EntryKind.PROXY) | (kind == EntryKind.OUTCOME)
+    bin: Array = np.where(kind == EntryKind.PROXY, _small(known["proxy_bin"]), _small(known["outcome_bin"]))
     late = feedback & awaited & (bin == Bin.LATE)
     on_time = np.where(awaited & ~late, kind, 0)
     proxy, outcome = (
-        _signal(known, name, absent, seq, (kind == Kind.PREDICTED, on_time == own, kind == missed))
+        _signal(known, name, absent, seq, (kind == EntryKind.PREDICTED, on_time == own, kind == missed))
         for name, absent, own, missed in (
-            ("proxy", subject.horizons.absent_proxy, Kind.PROXY, Kind.ABSENT_PROXY),
-            ("outcome", subject.horizons.absent_outcome, Kind.OUTCOME, Kind.ABSENT_OUTCOME),
+            ("proxy", subject.horizons.absent_proxy, EntryKind.PROXY, EntryKind.ABSENT_PROXY),
+            ("outcome", subject.horizons.absent_outcome, EntryKind.OUTCOME, EntryKind.ABSENT_OUTCOME),
         )
     )
     return Sights(seq, at, kind, predicted, predicted_at, feedback & ~awaited, late, proxy, outcome)
@@ -81,7 +81,7 @@ def _small(values: Sequence[int]) -> Array:
     return np.frombuffer(bytes(values), np.uint8)
 
 
-def bodies(sightings: Sequence[Sighting], rows: Array, subject: Subject, most: float) -> Bodies:
+def bodies(sightings: Sequence[ObservedEntry], rows: Array, subject: Subject, most: float) -> Bodies:
     """The predictions of some rows of sightings; no log-probability lies below -`most`."""
     asked = [body for body in (sightings[row].body for row in rows.tolist()) if body is not None]
     assert len(asked) == len(rows)

@@ -4,7 +4,7 @@ from typing import NamedTuple
 
 from presage.forecasters.contract import Forecaster
 from presage.forecasters.mixture import Pool, experts_of
-from presage.timeline.join import Horizons
+from presage.joining.join import Horizons
 
 
 class Subject(NamedTuple):

@@ -8,6 +8,10 @@ from typing import NamedTuple
 
 import msgspec
 
+from presage.joining.counters import Counters
+from presage.joining.entries import EntryKind
+from presage.joining.join import Decision
+from presage.joining.lessons import ObservedEntry
 from presage.service.watch.drift import Drift, State
 from presage.service.watch.feedback import known_panel, pending_panel, reliability_panel
 from presage.service.watch.fold import Watch
@@ -15,10 +19,6 @@ from presage.service.watch.frame import Frame, Lag
 from presage.service.watch.losses import early_panel, loss_panel, weights_panel
 from presage.service.watch.stability import stability_panel
 from presage.service.watch.subject import family_of
-from presage.timeline.bins import Counters
-from presage.timeline.entries import Kind
-from presage.timeline.join import Decision
-from presage.timeline.sightings import Sighting
 
 TURN = 1.0
 """Seconds between two turns."""
@@ -47,7 +47,7 @@ class Sample(NamedTuple):
 
     position: int  # of the log
     counters: Counters
-    refused: dict[tuple[Kind, Decision], int]
+    refused: dict[tuple[EntryKind, Decision], int]
     lessons: int  # that wait for the learner
     model: int
     weights: dict[str, float]  # of experts by name
@@ -61,7 +61,7 @@ class Watcher:
         self.watch, self.names = watch, names
         self.missed = 0  # sightings that were too many
         self.drift: Drift = watch.look()
-        self._inbox: deque[list[Sighting]] = deque()
+        self._inbox: deque[list[ObservedEntry]] = deque()
         self._given = self._taken = 0  # sightings; each is counted by one thread only
         self._lags: deque[int] = deque(maxlen=LAGS)
         self._frame = 0, b"{}"
@@ -75,7 +75,7 @@ class Watcher:
         self._thread = Thread(target=self._run, args=(sample,), name="presage-watch", daemon=True)
         self._thread.start()
 
-    def see(self, sightings: list[Sighting]) -> None:
+    def see(self, sightings: list[ObservedEntry]) -> None:
         """Take sightings for the next turn; costs no more than to keep them."""
         waiting = self._given - self._taken
         if waiting > WAITING:
@@ -157,7 +157,7 @@ class Watcher:
 
     def _fold(self) -> None:
         while self._inbox:
-            part: list[Sighting] = []
+            part: list[ObservedEntry] = []
             while self._inbox and len(part) < SOON:
                 part += self._inbox.popleft()
             self._taken += len(part)
@@ -177,8 +177,8 @@ def _by_family(weights: dict[str, float]) -> dict[str, float]:
     return found
 
 
-def _refused(counts: dict[tuple[Kind, Decision], int]) -> dict[str, dict[str, int]]:
-    kinds = {Kind.PREDICTED: "predictions", Kind.PROXY: "proxies", Kind.OUTCOME: "outcomes"}
+def _refused(counts: dict[tuple[EntryKind, Decision], int]) -> dict[str, dict[str, int]]:
+    kinds = {EntryKind.PREDICTED: "predictions", EntryKind.PROXY: "proxies", EntryKind.OUTCOME: "outcomes"}
     return {
         decision.value: {name: counts.get((kind, decision), 0) for kind, name in kinds.items()}
         for decision in (Decision.REPEATED, Decision.CONFLICT)

@@ -1,0 +1,1 @@
+"""The rules that join feedback to predictions: pure, the same for every log."""

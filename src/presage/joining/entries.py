@@ -1,0 +1,94 @@
+"""Entries of the log: what happened, in the order it became known, each bound to all before it by a chain of hashes."""
+
+import hashlib
+import struct
+from enum import IntEnum
+from typing import NamedTuple
+
+import msgspec
+
+NOTHING = -1
+"""The symbol of what is not there."""
+
+
+class EntryKind(IntEnum):
+    """What an entry says."""
+
+    PREDICTED = 1
+    PROXY = 2
+    OUTCOME = 3
+    ABSENT_PROXY = 4  # it did not come within its horizon
+    ABSENT_OUTCOME = 5
+    LEARN = 6  # all that was learnable before this entry, and not learnt yet, is learnt here
+
+
+class Predicted(msgspec.Struct, array_like=True, frozen=True, gc=False):
+    """A prediction: what was asked, what was answered, and by which model."""
+
+    features: bytes  # the very bytes that were sent
+    symbols: bytes  # int32, little-endian
+    dense: bytes  # float32, little-endian
+    model: int  # seq of the LEARN entry whose parameters answered; 0: untrained
+    said: bytes  # float32, little-endian: log-probabilities [Y]
+    memo: bytes = b""  # float32, little-endian: the leaves of the forecaster's memo, one after another
+
+
+class FeedbackBody(msgspec.Struct, array_like=True, frozen=True, gc=False):
+    """A proxy or an outcome, or the decision that it did not come."""
+
+    symbol: int  # NOTHING: a value that the task no longer knows; of a decision: it is censored
+
+
+class Learn(msgspec.Struct, array_like=True, frozen=True, gc=False):
+    """How many lessons of each kind are learnt at an entry."""
+
+    proxies: int
+    outcomes: int
+
+
+class LogEvent(msgspec.Struct, frozen=True, gc=False):
+    """What is sent: a prediction, a proxy or an outcome."""
+
+    kind: EntryKind
+    id: str
+    body: Predicted | FeedbackBody
+    at: int = 0  # microseconds since 1970, UTC; 0: when it arrives
+
+
+class Entry(NamedTuple):
+    """What is kept: `seq` counts from 1 without gaps, and `at` never decreases."""
+
+    seq: int
+    at: int
+    kind: int
+    id: str  # "" for LEARN
+    body: bytes
+
+
+encode = msgspec.msgpack.Encoder().encode
+"""The MessagePack of a body: the same bytes for the same body."""
+
+decode_predicted = msgspec.msgpack.Decoder(Predicted).decode
+decode_feedback = msgspec.msgpack.Decoder(FeedbackBody).decode
+decode_learn = msgspec.msgpack.Decoder(Learn).decode
+
+_PLACE = struct.Struct("<QqBH")  # seq, at, kind, bytes of the id
+
+
+def chain_start(task: bytes) -> bytes:
+    """The hash before the first entry; logs of different tasks never share one."""
+    return hashlib.blake2b(task, digest_size=32, person=b"presage log").digest()
+
+
+def chain(previous: bytes, entry: Entry) -> bytes:
+    """The hash of an entry and of all before it.
+
+    >>> start = chain_start(b"books")
+    >>> one = chain(start, Entry(1, 1_700_000_000_000_000, Kind.PROXY, "a", encode(Feedback(3))))
+    >>> other = chain(start, Entry(1, 1_700_000_000_000_000, Kind.PROXY, "a", encode(Feedback(4))))
+    >>> len(one), one == other
+    (32, False)
+    """
+    id = entry.id.encode()
+    place = _PLACE.pack(entry.seq, entry.at, entry.kind, len(id))
+    return hashlib.blake2b(b"".join((previous, place, id, entry.body)), digest_size=32).digest()

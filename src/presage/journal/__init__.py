@@ -1,0 +1,1 @@
+"""The durable log: one writer, a chain of hashes, and a head marker beside it."""

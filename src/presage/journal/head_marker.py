@@ -1,0 +1,85 @@
+"""The head marker: a small file that says how long the log is, written after every commit and before its answer.
+
+A log that lost its end looks whole; its marker tells. Two slots are written in turn, so that a write cut short leaves
+the other.
+"""
+
+import hashlib
+import os
+import struct
+from pathlib import Path
+from typing import NamedTuple
+
+from presage.errors import LogDamagedError, StoreFailedError
+from presage.files import sync_folder
+
+NAME = "head"
+
+_SLOT = struct.Struct("<8sQ32s16s")
+_MAGIC = b"presage1"
+
+
+class Marked(NamedTuple):
+    """A position that was durable, and the hash of the log up to it."""
+
+    seq: int
+    chain: bytes
+
+
+class HeadMarker:
+    """The marker of a folder that is there already."""
+
+    def __init__(self, folder: Path) -> None:
+        self.path = folder / NAME
+        self._file = os.open(self.path, os.O_RDWR | os.O_CLOEXEC)
+        slots = [_marked(os.pread(self._file, _SLOT.size, place * _SLOT.size)) for place in (0, 1)]
+        valid = [slot for slot in slots if slot]
+        if not valid:
+            os.close(self._file)
+            raise LogDamagedError("the head marker cannot be read", str(self.path), "restore the folder from a backup")
+        self.marked = max(valid)
+        """The position that was written last."""
+        self._next = 1 - slots.index(self.marked)
+
+    def write(self, seq: int, chain: bytes) -> None:
+        """Make a position durable."""
+        try:
+            os.pwrite(self._file, _slot(seq, chain), self._next * _SLOT.size)
+            os.fdatasync(self._file)
+        except OSError as error:
+            wrong = f"the head marker could not be written ({error.strerror})"
+            raise StoreFailedError(wrong, str(self.path), "look after the disk and start again") from error
+        self.marked = Marked(seq, chain)
+        self._next = 1 - self._next
+
+    def close(self) -> None:
+        """Let go of the file; more than once does no harm."""
+        file, self._file = self._file, -1
+        if file >= 0:
+            os.close(file)
+
+
+def start_marker(folder: Path, chain: bytes) -> None:
+    """Mark an empty log, in both slots, so that no later write makes the file grow."""
+    unfinished = folder / f"{NAME}.unfinished"
+    with unfinished.open("wb") as file:
+        file.write(_slot(0, chain) * 2)
+        file.flush()
+        os.fsync(file.fileno())
+    unfinished.replace(folder / NAME)
+    sync_folder(folder)
+
+
+def _slot(seq: int, chain: bytes) -> bytes:
+    return _SLOT.pack(_MAGIC, seq, chain, _checksum(seq, chain))
+
+
+def _marked(slot: bytes) -> Marked | None:
+    if len(slot) < _SLOT.size:
+        return None
+    magic, seq, chain, checksum = _SLOT.unpack(slot)
+    return Marked(seq, chain) if (magic, checksum) == (_MAGIC, _checksum(seq, chain)) else None
+
+
+def _checksum(seq: int, chain: bytes) -> bytes:
+    return hashlib.blake2b(seq.to_bytes(8, "little") + chain, digest_size=16, person=b"presage head").digest()

@@ -1,0 +1,70 @@
+"""The durable log, as the rest of the service sees it."""
+
+from collections.abc import Iterable, Sequence
+from typing import NamedTuple, Protocol
+
+from presage.joining.counters import Counters
+from presage.joining.entries import Entry, EntryKind
+from presage.joining.join import Known
+
+
+class Head(NamedTuple):
+    """The last entry of a log."""
+
+    seq: int
+    chain: bytes
+    at: int
+
+
+class Commit(NamedTuple):
+    """What is kept together or not at all."""
+
+    entries: list[Entry]
+    known: dict[str, Known]  # of the ids that the entries name
+    counters: Counters
+
+
+class LogStore(Protocol):
+    """A log with one writer, and what is known of every id in it."""
+
+    @property
+    def head(self) -> Head:
+        """The last entry; seq 0 if there is none."""
+        ...
+
+    @property
+    def counters(self) -> Counters:
+        """What the log holds."""
+        ...
+
+    def find(self, ids: Iterable[str]) -> dict[str, Known]:
+        """What is known of those ids that are known."""
+        ...
+
+    def commit(self, commit: Commit) -> Head:
+        """The new head, once the entries are durable."""
+        ...
+
+    def read(self, after: int, limit: int) -> list[Entry]:
+        """The entries after a position, as many as there are up to a limit, checked against the chain."""
+        ...
+
+    def entries(self, seqs: Sequence[int]) -> list[Entry]:
+        """Single entries, in the order asked for."""
+        ...
+
+    def chain_at(self, seq: int) -> bytes:
+        """The hash of the log up to an entry."""
+        ...
+
+    def due(self, kind: EntryKind, before: int, limit: int) -> list[str]:
+        """Ids predicted before a time whose proxy or outcome is awaited still, the oldest first."""
+        ...
+
+    def tidy(self) -> None:
+        """Do what can be done between commits."""
+        ...
+
+    def close(self) -> None:
+        """Let go of the log."""
+        ...

@@ -1,0 +1,58 @@
+"""What readers of the log get, page by page: the same that was handed on when it was written."""
+
+from collections.abc import Iterator
+
+from presage.joining.entries import EntryKind, decode_predicted
+from presage.joining.join import Horizons, Known
+from presage.joining.lessons import Boundary, Lesson, ObservedEntry, lessons_at
+from presage.journal.interface import LogStore
+
+PAGE = 1000
+"""How many entries are read at once."""
+
+_NOTHING_KNOWN = Known()
+
+
+def read_observed(store: LogStore, after: int) -> Iterator[list[ObservedEntry]]:
+    """All entries after a position, in order, page after page."""
+    while entries := store.read(after, PAGE):
+        found = store.find({entry.id for entry in entries if entry.id})
+        known = [found.get(entry.id, _NOTHING_KNOWN) for entry in entries]
+        teaching = [entry.seq in (each.proxy_seq, each.outcome_seq) for entry, each in zip(entries, known, strict=True)]
+        asked = {each.predicted for each, teaches in zip(known, teaching, strict=True) if teaches}
+        bodies = {entry.seq: decode_predicted(entry.body) for entry in store.entries(sorted(asked))}
+        yield [
+            ObservedEntry(entry, each, bodies[each.predicted] if teaches else None)
+            for entry, each, teaches in zip(entries, known, teaching, strict=True)
+        ]
+        after = entries[-1].seq
+
+
+def read_lessons(
+    store: LogStore, horizons: Horizons, after: int = 0, predictions: int = 0
+) -> Iterator[tuple[list[Lesson], Boundary | None]]:
+    """The lessons after a position, in order and in parts, each ended by its LEARN entry or by the end of a page.
+
+    `predictions` is how many were made up to that position.
+    """
+    while entries := store.read(after, PAGE):
+        found = store.find({entry.id for entry in entries})
+        teaching = {
+            entry.seq: found[entry.id]
+            for entry in entries
+            if entry.id and entry.seq in (found[entry.id].proxy_seq, found[entry.id].outcome_seq)
+        }
+        asked = store.entries(sorted({known.predicted for known in teaching.values()}))
+        bodies = {entry.seq: decode_predicted(entry.body) for entry in asked}
+        lessons: list[Lesson] = []
+        for entry in entries:
+            if entry.seq in teaching:
+                known = teaching[entry.seq]
+                lessons += lessons_at(entry.seq, known, bodies[known.predicted], horizons)
+            predictions += entry.kind == EntryKind.PREDICTED
+            if entry.kind == EntryKind.LEARN:
+                yield lessons, Boundary(entry.seq, predictions, store.chain_at(entry.seq))
+                lessons = []
+        if lessons:
+            yield lessons, None
+        after = entries[-1].seq

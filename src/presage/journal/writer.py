@@ -1,0 +1,166 @@
+"""The writer: one thread that owns the log, and keeps in groups what all others submit."""
+
+from collections.abc import Callable, Sequence
+from concurrent.futures import Future
+from itertools import islice
+from threading import Thread
+from typing import Any, TypeVar
+
+from presage.errors import BusyError, StoreFailedError, StoreFullError
+from presage.joining.counters import Counters
+from presage.joining.entries import EntryKind, LogEvent
+from presage.joining.join import Decision, Horizons
+from presage.journal.appender import Appender, Clock, EventResult, Feed, Observe
+from presage.journal.inbox import Inbox, Question, Submission, Tick, WriterLimits
+from presage.journal.interface import Head, LogStore
+
+T = TypeVar("T")
+
+
+class Writer:
+    """Keeps what any thread submits; only its own thread touches the log, which it closes in the end.
+
+    After a disk has erred nobody knows what is on it: every answer that is owed, and every later one, is then a
+    `StoreFailedError`. A full disk refuses what does not fit, and goes on when there is room.
+    """
+
+    def __init__(
+        self,
+        store: LogStore,
+        horizons: Horizons,
+        clock: Clock,
+        feed: Feed,
+        limits: WriterLimits | None = None,
+        *,
+        show: Observe | None = None,
+    ) -> None:
+        self.failed: StoreFailedError | None = None
+        self._inbox = Inbox(limits or WriterLimits())
+        self._appender = Appender(store, horizons, clock, feed, show)
+        self._owed: list[Future[Any]] = []
+        self._ticks: list[Tick] = []  # not done yet
+        self._decided = 0  # for them so far
+        self._thread = Thread(target=self._run, name="presage-writer", daemon=True)
+        self._thread.start()
+
+    @property
+    def head(self) -> Head:
+        """The last entry that is durable."""
+        return self._appender.store.head
+
+    @property
+    def counters(self) -> Counters:
+        """What the durable log holds."""
+        return self._appender.store.counters
+
+    @property
+    def waiting(self) -> int:
+        """How many events wait to be kept."""
+        return self._inbox.waiting
+
+    @property
+    def refused(self) -> dict[tuple[EntryKind, Decision], int]:
+        """How many events were repeated or in conflict since the start, by kind."""
+        return dict(self._appender.refused)
+
+    def submit(self, events: Sequence[LogEvent]) -> "Future[list[EventResult]]":
+        """What becomes of each event, once it is durable; the events of one call are kept together or not at all."""
+        return self._inbox.submit(events)
+
+    def ask(self, question: Callable[[LogStore], T]) -> "Future[T]":
+        """What a question to the log is answered, asked between two commits."""
+        return self._inbox.ask(question)
+
+    def tick(self, now: int) -> "Future[int]":
+        """How many signals were decided not to have come, of those that were due before now."""
+        return self._inbox.tick(now)
+
+    def published(self, seq: int) -> None:
+        """The learner has published what the LEARN entry at `seq` taught."""
+        self._appender.published = seq
+        self._inbox.wake()
+
+    def close(self) -> None:
+        """Keep what was submitted, then let go of the log."""
+        self._inbox.close(BusyError("the service is stopping", "an event", "send the same again to the next one"))
+        self._thread.join()
+
+    def _run(self) -> None:
+        try:
+            while (work := self._inbox.take(wait=not self._ticks)) is not None:
+                self._ticks += work.ticks
+                self._owed = [*(each.answers for each in work.submissions), *(each.answer for each in work.questions)]
+                self._append(work.submissions)
+                for question in work.questions:
+                    _answer(question, self._appender.store)
+                self._decide()
+                self._appender.store.tidy()
+        except Exception as error:
+            self._fail(error)
+        finally:
+            self._close()
+
+    def _append(self, submissions: list[Submission]) -> None:
+        """Keep the events, answer for them, and hand on what they teach."""
+        try:
+            group, answers = self._appender.join([event for each in submissions for event in each.events])
+            self._appender.commit(group)
+        except StoreFullError as error:
+            for each in submissions:
+                each.answers.set_exception(error)
+            return
+        answered = iter(answers)
+        for each in submissions:
+            each.answers.set_result(list(islice(answered, len(each.events))))
+        self._appender.teach(group)
+
+    def _decide(self) -> None:
+        """Decide what did not come, as far as one commit goes; the rest comes after what others submitted meanwhile."""
+        if not self._ticks:
+            return
+        limit = self._inbox.limits.decisions
+        try:
+            group = self._appender.settle(max(tick.now for tick in self._ticks), limit)
+            self._appender.commit(group)
+        except StoreFullError as error:
+            self._end_ticks(error)
+            return
+        self._appender.teach(group)
+        decisions = len(group.entries) - group.learns
+        self._decided += decisions
+        if decisions < limit or self._inbox.refusal:
+            self._end_ticks()
+
+    def _end_ticks(self, error: StoreFullError | None = None) -> None:
+        for tick in self._ticks:
+            if error:
+                tick.decided.set_exception(error)
+            else:
+                tick.decided.set_result(self._decided)
+        self._ticks, self._decided = [], 0
+
+    def _fail(self, error: Exception) -> None:
+        if isinstance(error, StoreFailedError):
+            self.failed = error
+        else:
+            remedy = "report this, and start the service again"
+            self.failed = StoreFailedError("the writer stopped", repr(error), remedy)
+        for future in (*self._owed, *(tick.decided for tick in self._ticks)):
+            if not future.done():
+                future.set_exception(self.failed)
+        self._inbox.fail(self.failed)
+
+    def _close(self) -> None:
+        try:
+            self._appender.store.close()
+        except StoreFailedError as error:
+            self.failed = self.failed or error
+
+
+def _answer(question: Question, store: LogStore) -> None:
+    try:
+        question.answer.set_result(question.ask(store))
+    except StoreFailedError:
+        raise
+    except Exception as error:
+        question.answer.set_exception(error)

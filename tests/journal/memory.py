@@ -1,0 +1,52 @@
+"""A log in memory: the same contract as the one on disk, in the simplest way."""
+
+from collections.abc import Iterable, Sequence
+
+from presage.joining.counters import Counters
+from presage.joining.entries import Entry, EntryKind, chain, chain_start
+from presage.joining.join import Bin, Known
+from presage.journal.interface import Commit, Head
+
+
+class MemoryLog:
+    def __init__(self, task: bytes) -> None:
+        self.head, self.counters = Head(0, chain_start(task), 0), Counters()
+        self.log: list[Entry] = []
+        self.chains = [self.head.chain]
+        self.known: dict[str, Known] = {}
+
+    def find(self, ids: Iterable[str]) -> dict[str, Known]:
+        return {id: self.known[id] for id in ids if id in self.known}
+
+    def commit(self, commit: Commit) -> Head:
+        for entry in commit.entries:
+            self.chains.append(chain(self.chains[-1], entry))
+        self.log += commit.entries
+        self.known |= commit.known
+        self.counters = commit.counters
+        self.head = Head(self.log[-1].seq, self.chains[-1], self.log[-1].at)
+        return self.head
+
+    def read(self, after: int, limit: int) -> list[Entry]:
+        return self.log[after : after + limit]
+
+    def entries(self, seqs: Sequence[int]) -> list[Entry]:
+        return [self.log[seq - 1] for seq in seqs]
+
+    def chain_at(self, seq: int) -> bytes:
+        return self.chains[seq]
+
+    def due(self, kind: EntryKind, before: int, limit: int) -> list[str]:
+        awaited = [
+            (known.predicted, id)
+            for id, known in self.known.items()
+            if known.predicted and (known.proxy_bin if kind == EntryKind.PROXY else known.outcome_bin) is Bin.NONE
+            if known.predicted_at < before
+        ]
+        return [id for _, id in sorted(awaited)][:limit]
+
+    def tidy(self) -> None:
+        pass
+
+    def close(self) -> None:
+        pass
