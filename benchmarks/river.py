@@ -17,10 +17,10 @@ from benchmarks.blocks import Tell, alternate, ratios, seconds, spread
 from benchmarks.figures import Figure, Target, short
 from presage.backtest.backtest import groups_of, table_names
 from presage.backtest.replay import replay
-from presage.forecasters.named import chosen_forecasters
+from presage.forecasters.catalogue import chosen_forecasters
 from presage.logs.episodes import seen
 from presage.logs.rows import LogRows, read_log
-from presage.metrics.loss import log_loss
+from presage.metrics.regret import log_loss
 from presage.spaces import Array, Instance, Spaces
 from presage.task.task import Task, load_task
 from presage.timeline.episode import Episode

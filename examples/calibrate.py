@@ -17,10 +17,8 @@ import numpy as np
 from examples.market_statistics import calendars, engagement, information, launches
 from examples.repository_statistics import capped, drift, modes, moments_of, rates, shape, told, windows_of
 from presage.spaces import Array
-from presage.worlds.commits import CommitHistory
-from presage.worlds.market import DAYS, ENGAGEMENTS, Market
-from presage.worlds.marketplace import MarketplaceSettings
-from presage.worlds.repositories import LANGUAGES, RepositorySettings
+from presage.worlds.marketplace import DAYS, ENGAGEMENTS, Market, MarketplaceSettings
+from presage.worlds.repositories import LANGUAGES, CommitHistory, RepositorySettings
 
 SEEDS = range(5)
 YEARS = tuple(int(np.datetime64(f"{year}-05-01", "s").astype(np.int64)) for year in range(2014, 2021))

@@ -3,7 +3,7 @@
 import numpy as np
 
 from presage.spaces import Array
-from presage.worlds.market import ENGAGEMENTS, Market
+from presage.worlds.marketplace import ENGAGEMENTS, Market
 
 POSSIBLE = ((1, 0), (1, 1), (1, 2), (1, 3), (2, 0), (2, 2), (2, 3), (3, 0), (3, 3))
 """Outcomes that can follow each proxy but deletion."""

@@ -6,7 +6,7 @@ import numpy as np
 
 from examples.regression import Losses, direct_loss, losses
 from presage.spaces import Array
-from presage.worlds.commits import CommitHistory
+from presage.worlds.repositories import CommitHistory
 
 DAY = 86_400
 PAST = (1, 3, 7, 14, 30, 60, 90, 180, 365)

@@ -21,7 +21,7 @@ from presage import (
 )
 from presage.errors import StateFileError
 from presage.forecasters.contract import State
-from presage.forecasters.snapshot import Snapshot, pack, unpack
+from presage.forecasters.state_files import StateFiles, pack_state, unpack_state
 from tests.problems import PLAIN
 
 FORECASTER = residual_network(PLAIN)
@@ -72,7 +72,7 @@ def test_a_state_of_another_forecaster_is_refused(tmp_path: Path, state: State, 
         load_state(tmp_path, other)
 
 
-def as_first_saved(snapshot: Snapshot, *settings: str) -> Snapshot:
+def as_first_saved(snapshot: StateFiles, *settings: str) -> StateFiles:
     """A snapshot as version 0.1.0 wrote it: without revisions, and without settings that came later."""
     manifest = json.loads(snapshot.manifest)
     del manifest["forecaster"]["revisions"]
@@ -85,16 +85,16 @@ def as_first_saved(snapshot: Snapshot, *settings: str) -> Snapshot:
 def test_a_state_without_revisions_counts_as_the_first(make: Callable[[Spaces], Forecaster]) -> None:
     forecaster = make(PLAIN)
     state = jax.tree.map(np.asarray, forecaster.init(jax.random.key(0)))
-    found = unpack(forecaster, as_first_saved(pack(forecaster, state)))
+    found = unpack_state(forecaster, as_first_saved(pack_state(forecaster, state)))
     assert all(np.array_equal(a, b) for a, b in zip(jax.tree.leaves(found), jax.tree.leaves(state), strict=True))
     with pytest.raises(StateFileError, match=f"revisions.{forecaster.name} 1 where 2 is expected"):
-        unpack(replace(forecaster, revision=2), pack(forecaster, state))
+        unpack_state(replace(forecaster, revision=2), pack_state(forecaster, state))
 
 
 def test_a_network_of_the_first_revision_is_refused_in_few_words(state: State) -> None:
-    old = as_first_saved(pack(FORECASTER, state), "output_start", "h", "correction")
+    old = as_first_saved(pack_state(FORECASTER, state), "output_start", "h", "correction")
     with pytest.raises(StateFileError) as refused:
-        unpack(FORECASTER, old)
+        unpack_state(FORECASTER, old)
     assert str(refused.value) == (
         "the state was learnt by another revision of the forecaster: found 'revisions.residual-network 1 where 2 is "
         "expected'; learn it again, or load it with the version of presage that saved it"
@@ -103,23 +103,23 @@ def test_a_network_of_the_first_revision_is_refused_in_few_words(state: State) -
 
 def test_every_flipped_byte_is_noticed(state: State) -> None:
     counts = factored_table(Spaces(2, 2, 2))
-    whole = pack(counts, counts.init(jax.random.key(0)))
+    whole = pack_state(counts, counts.init(jax.random.key(0)))
     for part in ("tensors", "manifest"):
         data = getattr(whole, part)
         for place in range(len(data)):
             flipped = data[:place] + bytes([data[place] ^ 4]) + data[place + 1 :]
             with pytest.raises(StateFileError):
-                unpack(counts, whole._replace(**{part: flipped}))
+                unpack_state(counts, whole._replace(**{part: flipped}))
 
 
 def test_every_truncation_is_noticed(tmp_path: Path, state: State) -> None:
-    whole = pack(FORECASTER, state)
+    whole = pack_state(FORECASTER, state)
     for cut in (0, 1, 8, len(whole.tensors) // 2, len(whole.tensors) - 1):
         with pytest.raises(StateFileError):
-            unpack(FORECASTER, whole._replace(tensors=whole.tensors[:cut]))
+            unpack_state(FORECASTER, whole._replace(tensors=whole.tensors[:cut]))
     for cut in (0, 1, len(whole.manifest) - 2):
         with pytest.raises(StateFileError):
-            unpack(FORECASTER, whole._replace(manifest=whole.manifest[:cut]))
+            unpack_state(FORECASTER, whole._replace(manifest=whole.manifest[:cut]))
 
 
 def test_files_that_are_not_states_are_refused(tmp_path: Path, state: State) -> None:
@@ -132,13 +132,13 @@ def test_files_that_are_not_states_are_refused(tmp_path: Path, state: State) -> 
         load_state(tmp_path, FORECASTER)
     for manifest in (b"[]", b'{"format": 99}', b'{"format": 1}', b"\xff"):
         with pytest.raises(StateFileError):
-            unpack(FORECASTER, Snapshot(manifest, b""))
+            unpack_state(FORECASTER, StateFiles(manifest, b""))
 
 
 def test_tensors_of_another_shape_are_refused_even_with_a_good_hash(state: State) -> None:
-    manifest, _ = pack(FORECASTER, state)
+    manifest, _ = pack_state(FORECASTER, state)
     small = state._replace(factors=state.factors._replace(outcomes=np.zeros((1, 1), np.float32)))
-    lying_manifest, tensors = pack(FORECASTER, small)
+    lying_manifest, tensors = pack_state(FORECASTER, small)
     assert json.loads(manifest)["forecaster"] == json.loads(lying_manifest)["forecaster"]
     with pytest.raises(StateFileError, match="do not fit"):
-        unpack(FORECASTER, Snapshot(lying_manifest, tensors))
+        unpack_state(FORECASTER, StateFiles(lying_manifest, tensors))

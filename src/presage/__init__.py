@@ -14,9 +14,9 @@ if TYPE_CHECKING:
     from presage.forecasters.factored_network import factored_network
     from presage.forecasters.factored_table import factored_table
     from presage.forecasters.mixture import mixture
+    from presage.forecasters.replay import Replay
     from presage.forecasters.residual_network import residual_network
     from presage.forecasters.residual_table import residual_table
-    from presage.learning.replay import Replay
     from presage.saved_states import load_state, save_state
     from presage.spaces import Features, Instance, SetOf, Spaces
     from presage.timeline.episode import Delays, Episode

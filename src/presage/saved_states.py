@@ -6,7 +6,7 @@ from pathlib import Path
 
 from presage.errors import StateFileError
 from presage.forecasters.contract import Forecaster, State
-from presage.forecasters.snapshot import Snapshot, hash_in, pack, unpack
+from presage.forecasters.state_files import StateFiles, hash_in, pack_state, unpack_state
 
 MANIFEST = "manifest.json"
 
@@ -15,7 +15,7 @@ def save_state(folder: str | Path, forecaster: Forecaster, state: State) -> Path
     """The folder that now holds the state; what was in it before is replaced whole or, on any failure, not at all."""
     folder = Path(folder)
     folder.mkdir(parents=True, exist_ok=True)
-    manifest, tensors = pack(forecaster, state)
+    manifest, tensors = pack_state(forecaster, state)
     kept = folder / _tensors_name(tensors)
     _write(kept, tensors)
     _write(folder / MANIFEST, manifest)  # from here on the new state counts
@@ -37,7 +37,7 @@ def load_state(folder: str | Path, forecaster: Forecaster) -> State:
         tensors = (folder / f"{named[:16]}.safetensors").read_bytes()
     except OSError as error:
         raise StateFileError("the tensors are missing", named[:16], "use another copy, or learn anew") from error
-    return unpack(forecaster, Snapshot(manifest, tensors))
+    return unpack_state(forecaster, StateFiles(manifest, tensors))
 
 
 def _tensors_name(tensors: bytes) -> str:

@@ -9,7 +9,7 @@ import pytest
 from presage.backtest import kept
 from presage.backtest.kept import Kept
 from presage.backtest.replay import replay
-from presage.forecasters.named import chosen_forecasters
+from presage.forecasters.catalogue import chosen_forecasters
 from tests.problems import PLAIN, episode
 
 

@@ -14,12 +14,12 @@ from presage.backtest.backtest import groups_of
 from presage.backtest.replay import replay
 from presage.drivers import stretches
 from presage.drivers.stretches import lay_out_log
-from presage.forecasters.named import chosen_forecasters, named_forecasters
+from presage.forecasters.catalogue import chosen_forecasters, named_forecasters
 from presage.logs.dealers.written import Flaws
 from presage.logs.episodes import to_episode
 from presage.logs.rows import LogRows, Revealed, read_log
 from presage.logs.simulate import simulate
-from presage.metrics.loss import log_loss
+from presage.metrics.regret import log_loss
 from presage.spaces import Array, Instance
 from presage.task.task import Task, load_task
 from presage.worlds.shop import ShopSettings

@@ -9,7 +9,7 @@ from presage.backtest.family_weights import family_weights
 from presage.backtest.known_after import known_share
 from presage.backtest.over_time import OverTime, ahead_since, best_in_blocks, losses_over_time
 from presage.backtest.replay import replay
-from presage.metrics.loss import log_loss
+from presage.metrics.regret import log_loss
 from presage.spaces import Array
 from tests.problems import PLAIN, episode
 

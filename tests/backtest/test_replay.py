@@ -9,8 +9,8 @@ from presage.backtest.leaks import check_leaks
 from presage.backtest.replay import Said, replay
 from presage.backtest.rows import new_rows
 from presage.errors import SettingError
-from presage.forecasters.marginal_table import marginal_table
-from presage.forecasters.named import chosen_forecasters, default_mixture, named_forecasters
+from presage.forecasters.catalogue import chosen_forecasters, default_mixture, named_forecasters
+from presage.forecasters.direct_table import marginal_table
 from presage.spaces import Array
 from tests.problems import MIXED, PLAIN, episode, play_live
 

@@ -11,8 +11,8 @@ from presage.backtest.score_rows import score_table, side_by_side
 from presage.backtest.scores import gain_over, score_log
 from presage.backtest.twins import delay_costs
 from presage.metrics.bootstrap import bootstrap_differences, bootstrap_mean
-from presage.metrics.loss import log_loss
 from presage.metrics.ranking import auc_of_each
+from presage.metrics.regret import log_loss
 from presage.spaces import Array
 from tests.problems import PLAIN, TABLES, episode, play_live
 

@@ -9,7 +9,7 @@ from presage.drivers.counted import count_tables
 from presage.drivers.stretches import lay_out_log, stretch_mixture, stretch_tables
 from presage.drivers.weighed import weights_of
 from presage.forecasters.contract import Forecaster
-from presage.forecasters.weights import EarlyWeights
+from presage.forecasters.expert_weights import EarlyWeights
 from presage.spaces import Array
 from tests.problems import KINDS, MIXED, PLAIN, episode
 

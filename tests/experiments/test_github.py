@@ -14,8 +14,7 @@ from presage.experiments.github.experiment import reproduce_github
 from presage.experiments.github.moments import DAY, find_moments
 from presage.experiments.github.problem import ask, play_github
 from presage.experiments.github.settings import SMOKE, GithubSettings
-from presage.worlds.commits import CommitHistory
-from presage.worlds.repositories import RepositorySettings
+from presage.worlds.repositories import CommitHistory, RepositorySettings
 
 WORLD = RepositorySettings(repositories=40, years=1)
 

@@ -12,8 +12,7 @@ from presage.experiments.marketplace.experiment import reproduce_marketplace
 from presage.experiments.marketplace.problem import acquire
 from presage.experiments.marketplace.schedules import chances, draw_items
 from presage.experiments.marketplace.settings import PAPER, SMOKE, TUNED
-from presage.worlds.market import Market
-from presage.worlds.marketplace import MarketplaceSettings
+from presage.worlds.marketplace import Market, MarketplaceSettings
 
 MARKET = MarketplaceSettings(items=150).deal(0)
 

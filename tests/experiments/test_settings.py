@@ -39,8 +39,7 @@ from presage.logs.bigquery import QUERY
 from presage.logs.marketplace import build_market
 from presage.metrics.intervals import mean_interval
 from presage.spaces import Instance
-from presage.worlds.market import DAYS, ENGAGEMENTS
-from presage.worlds.marketplace import MarketplaceSettings
+from presage.worlds.marketplace import DAYS, ENGAGEMENTS, MarketplaceSettings
 from presage.worlds.repositories import RepositorySettings
 
 PAPERS: dict[str, Any] = {"synthetic": synthetic.PAPER, "github": github.PAPER, "marketplace": marketplace.PAPER}

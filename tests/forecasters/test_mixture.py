@@ -21,7 +21,7 @@ from presage import (
     residual_table,
 )
 from presage.errors import SettingError
-from presage.forecasters.weights import EarlyWeights
+from presage.forecasters.expert_weights import EarlyWeights
 from presage.worlds.factored import FactoredWorld
 from tests.problems import PLAIN, episode, play_live
 

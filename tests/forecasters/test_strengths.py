@@ -29,8 +29,8 @@ from presage.drivers.counted import count_experts
 from presage.drivers.lessons import Lessons
 from presage.drivers.tally import Counts, Tally
 from presage.errors import SettingError
-from presage.forecasters import counts
-from presage.forecasters.marginal_table import marginal_table
+from presage.forecasters import back_off as counts
+from presage.forecasters.direct_table import marginal_table
 from presage.settings import STRENGTHS
 from presage.spaces import Array
 from tests.problems import PLAIN

@@ -19,7 +19,7 @@ from presage import (
 )
 from presage.drivers.compiled import run
 from presage.errors import SettingError, SpaceError
-from presage.forecasters.keys import table_key
+from presage.forecasters.table_keys import table_key
 from presage.spaces import Array
 from tests.problems import PLAIN, episode
 

@@ -7,9 +7,15 @@ from presage import Delays, direct_table, factored_table, play_trials, residual_
 from presage.drivers.compiled import run_trials
 from presage.errors import SettingError, ShapeError
 from presage.metrics.intervals import mean_interval, ratio_interval
-from presage.metrics.loss import log_loss
-from presage.metrics.recovery import rounds_to_recover, smoothed
-from presage.metrics.regret import best_static_losses, factorisation_bias, regret, split_regret
+from presage.metrics.regret import (
+    best_static_losses,
+    factorisation_bias,
+    log_loss,
+    regret,
+    rounds_to_recover,
+    running_mean,
+    split_regret,
+)
 from presage.worlds.factored import FactoredWorld
 
 
@@ -78,6 +84,6 @@ def test_recovery_is_the_moment_most_of_the_way_is_made() -> None:
 
 def test_smoothing_averages_neighbours_and_keeps_the_length() -> None:
     values = np.arange(10.0)
-    assert smoothed(values, 1).tolist() == values.tolist()
-    assert smoothed(values, 5)[5] == pytest.approx(5.0)
-    assert len(smoothed(values, 5)) == 10
+    assert running_mean(values, 1).tolist() == values.tolist()
+    assert running_mean(values, 5)[5] == pytest.approx(5.0)
+    assert len(running_mean(values, 5)) == 10

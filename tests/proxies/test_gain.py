@@ -5,8 +5,8 @@ import pytest
 
 from presage.backtest.rows import new_rows
 from presage.drivers.compiled import play
-from presage.forecasters.named import STRENGTH as BACKTEST_STRENGTH
-from presage.forecasters.named import named_forecasters
+from presage.forecasters.catalogue import STRENGTH as BACKTEST_STRENGTH
+from presage.forecasters.catalogue import named_forecasters
 from presage.logs.episodes import seen
 from presage.logs.resolved import NEVER_AT
 from presage.proxies import gain

@@ -16,7 +16,7 @@ import numpy as np
 import pytest
 
 from presage.errors import DataError, OtherRevisionError
-from presage.forecasters import named
+from presage.forecasters import catalogue as named
 from presage.forecasters.contract import Forecaster
 from presage.forecasters.mixture import mixture, revisions_of
 from presage.joining.entries import EntryKind, Predicted, decode_predicted

@@ -7,8 +7,7 @@ import pytest
 
 from presage import Delays
 from presage.errors import SettingError
-from presage.worlds.factored import FactoredWorld
-from presage.worlds.schedules import interleaved
+from presage.worlds.factored import FactoredWorld, interleaved
 
 
 def test_the_adversary_moves_on_just_before_the_first_outcome_is_seen() -> None:

@@ -8,8 +8,7 @@ import pytest
 
 from examples.market_statistics import calendars, engagement, information, launches
 from presage.errors import SettingError
-from presage.worlds.market import DAYS, ENGAGEMENTS, Market
-from presage.worlds.marketplace import LAUNCH, MOVES, MarketplaceSettings
+from presage.worlds.marketplace import DAYS, ENGAGEMENTS, LAUNCH, MOVES, Market, MarketplaceSettings
 
 ENOUGH = 4_000
 """Items, so that one market tells of the settings rather than of its seed."""

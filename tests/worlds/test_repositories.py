@@ -8,8 +8,7 @@ import pytest
 
 from examples.repository_statistics import Moments, capped, drift, modes, moments_of, rates, told, windows_of
 from presage.errors import SettingError
-from presage.worlds.commits import CommitHistory
-from presage.worlds.repositories import DAY, LANGUAGES, RepositorySettings
+from presage.worlds.repositories import DAY, LANGUAGES, CommitHistory, RepositorySettings
 
 SETTINGS = RepositorySettings()
 FEW = RepositorySettings(repositories=40, years=1)

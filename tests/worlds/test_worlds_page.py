@@ -5,9 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from presage.worlds.marketplace import CALENDAR, LAUNCH, MarketplaceSettings
+from presage.worlds.marketplace import CALENDAR, LAUNCH, MarketplaceSettings, Volume
 from presage.worlds.repositories import RepositorySettings
-from presage.worlds.volumes import Volume
 
 PAGE = (Path(__file__).parents[2] / "docs" / "worlds.md").read_text()
 NAMES = {LAUNCH: "`LAUNCH`", CALENDAR: "`CALENDAR`"}

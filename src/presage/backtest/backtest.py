@@ -17,11 +17,11 @@ from presage.backtest.scores import Score, gain_over, plain_json, score_log
 from presage.backtest.twins import delay_costs
 from presage.backtest.verdict import ProxyGain, loss_of, verdict
 from presage.errors import DataError
-from presage.forecasters.named import chosen_forecasters, named_forecasters
+from presage.forecasters.catalogue import chosen_forecasters, named_forecasters
 from presage.logs.episodes import to_episode
 from presage.logs.rows import LogRows
 from presage.metrics.bootstrap import LEAST
-from presage.metrics.loss import log_loss
+from presage.metrics.regret import log_loss
 from presage.spaces import Array, Spaces
 from presage.task.task import Task
 

@@ -11,8 +11,8 @@ from presage.drivers.cores import over_cores
 from presage.metrics.bootstrap import bootstrap_mean
 from presage.metrics.calibration import calibration_error, predicted_to_observed
 from presage.metrics.intervals import Interval
-from presage.metrics.loss import log_loss
 from presage.metrics.ranking import mean_average_precision, ndcg
+from presage.metrics.regret import log_loss
 from presage.spaces import Array
 
 

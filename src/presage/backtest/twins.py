@@ -7,7 +7,7 @@ from presage.drivers.cores import over_cores
 from presage.forecasters.contract import Forecaster
 from presage.metrics.bootstrap import bootstrap_mean
 from presage.metrics.intervals import Interval
-from presage.metrics.loss import log_loss
+from presage.metrics.regret import log_loss
 from presage.timeline.episode import Episode
 
 

@@ -17,7 +17,7 @@ from presage.cli.talk import console, json_option, progress_bar, seed_option, sh
 from presage.drivers.compiling import compiling_seconds
 from presage.errors import PresageError
 from presage.files import check_folder, write_together
-from presage.forecasters.named import check_names
+from presage.forecasters.catalogue import check_names
 from presage.logs.rows import LogRows, read_log
 from presage.proxies.card import Card
 from presage.proxies.log import judge_log

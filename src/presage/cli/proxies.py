@@ -13,7 +13,7 @@ from presage.errors import SettingError
 from presage.files import check_folder, write_together
 from presage.logs.engines import ENGINES
 from presage.logs.rows import read_log
-from presage.metrics.estimates import Estimate
+from presage.metrics.intervals import Estimate
 from presage.proxies.card import Card
 from presage.proxies.horizons import with_horizons
 from presage.proxies.lead import spoken

@@ -11,10 +11,8 @@ from presage.cli.talk import changed, tell_exclusions
 from presage.errors import SettingError
 from presage.logs.commits import read_commits
 from presage.logs.marketplace import read_market
-from presage.worlds.commits import CommitHistory
-from presage.worlds.market import Market
-from presage.worlds.marketplace import MarketplaceSettings
-from presage.worlds.repositories import RepositorySettings
+from presage.worlds.marketplace import Market, MarketplaceSettings
+from presage.worlds.repositories import CommitHistory, RepositorySettings
 
 Found = TypeVar("Found")
 

@@ -13,8 +13,8 @@ import numpy as np
 from presage.drivers.lessons import Lessons
 from presage.drivers.windows import Windows
 from presage.forecasters.contract import Forecaster, Rows, State
-from presage.learning.keys import Purpose, key_for, root_key
-from presage.learning.window import Window
+from presage.forecasters.random_keys import Purpose, key_for, root_key
+from presage.forecasters.replay import Window
 from presage.spaces import EMPTY, Array, Instance
 
 PIECES = (16, 256)

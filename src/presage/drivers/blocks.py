@@ -21,10 +21,10 @@ from presage.drivers.schedule import Dealt, deal, take_trials, trial_axes
 from presage.drivers.weighed import arrivals_in, feedback_of, weigh
 from presage.errors import SettingError, ShapeError
 from presage.forecasters.contract import Forecaster, State, unmoved
+from presage.forecasters.expert_weights import EarlyWeights
 from presage.forecasters.mixture import Pool, experts_of
-from presage.forecasters.weights import EarlyWeights
-from presage.learning.keys import Key, Purpose, key_for, root_key
-from presage.metrics.loss import log_loss
+from presage.forecasters.random_keys import Key, Purpose, key_for, root_key
+from presage.metrics.regret import log_loss
 from presage.spaces import Array, Instance
 from presage.timeline.arrivals import Arrivals
 from presage.timeline.episode import Episode

@@ -16,8 +16,8 @@ from presage.drivers.schedule import Dealt, Timetable, deal, take_trials, trial_
 from presage.errors import ShapeError
 from presage.forecasters.contract import Forecaster
 from presage.forecasters.mixture import MixtureMemo
-from presage.learning.keys import Key, Purpose, key_for, root_key
-from presage.metrics.loss import log_loss
+from presage.forecasters.random_keys import Key, Purpose, key_for, root_key
+from presage.metrics.regret import log_loss
 from presage.spaces import Array
 from presage.timeline.episode import Episode
 

@@ -17,10 +17,10 @@ from presage.drivers.losses import Losses, Progress
 from presage.drivers.weighed import arrivals_in, feedback_of, weigh
 from presage.drivers.weighing import scoring_loop
 from presage.errors import SettingError, ShapeError
+from presage.forecasters.back_off import TableParts
 from presage.forecasters.contract import Forecaster
-from presage.forecasters.counts import Chains
+from presage.forecasters.expert_weights import EarlyWeights
 from presage.forecasters.mixture import Pool, experts_of
-from presage.forecasters.weights import EarlyWeights
 from presage.spaces import Array
 from presage.timeline.episode import Episode
 
@@ -40,7 +40,7 @@ class Counted(NamedTuple):
 
 def can_count(forecaster: Forecaster) -> bool:
     """Whether a forecaster is a table or a mixture of tables."""
-    return all(isinstance(expert.made_of, Chains) for expert in experts_of(forecaster))
+    return all(isinstance(expert.made_of, TableParts) for expert in experts_of(forecaster))
 
 
 def count_experts(forecaster: Forecaster, episodes: Episode, progress: Progress | None = None) -> Losses:

@@ -32,7 +32,7 @@ POSITIVE = np.int64((1 << 48) - 1)
 
 
 LEAST = 1e-28
-"""That of `presage.forecasters.counts`, here for numba, which would not notice if it changed there."""
+"""That of `presage.forecasters.back_off`, here for numba, which would not notice if it changed there."""
 
 
 class Shape(NamedTuple):

@@ -6,9 +6,9 @@ from typing import NamedTuple
 import numpy as np
 
 from presage.drivers.kernels import OUTCOMES, PAIRS, PROXIES, Shape, Sizes
+from presage.forecasters.back_off import BackOff
 from presage.forecasters.contract import Forecaster
-from presage.forecasters.counts import Chain
-from presage.forecasters.keys import TableKey
+from presage.forecasters.table_keys import TableKey
 from presage.spaces import Array, Spaces
 
 
@@ -34,7 +34,7 @@ def lay_out(experts: Sequence[Forecaster], judge: int | None) -> LaidOut:
     tables: dict[tuple[TableKey, int], int] = {}
     levels: dict[tuple[int, int, float], int] = {}  # table, parent and strength
 
-    def path(chain: Chain | None, kind: int) -> list[int]:
+    def path(chain: BackOff | None, kind: int) -> list[int]:
         found = [-1]
         if chain is None:
             return found

@@ -10,7 +10,7 @@ import numpy as np
 from presage.drivers.windows import Windows
 from presage.errors import FeedbackError, RepeatedFeedbackError, UnknownIdError
 from presage.forecasters.contract import Forecaster, Memo, Rows, State
-from presage.learning.keys import Purpose, key_for, root_key
+from presage.forecasters.random_keys import Purpose, key_for, root_key
 from presage.settings import one_of
 from presage.spaces import EMPTY, Array, Instance
 

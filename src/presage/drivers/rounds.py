@@ -13,8 +13,8 @@ import jax.numpy as jnp
 
 from presage.drivers.schedule import Dealt, Layout, Timetable
 from presage.forecasters.contract import Forecaster, Memo, Rows, State
-from presage.learning.keys import Key, Purpose, key_for
-from presage.learning.replay import Replay, draw_positions
+from presage.forecasters.random_keys import Key, Purpose, key_for
+from presage.forecasters.replay import Replay, draw_positions
 from presage.spaces import EMPTY, Array
 from presage.timeline.arrivals import Arrivals
 

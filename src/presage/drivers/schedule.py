@@ -5,7 +5,7 @@ from typing import NamedTuple
 import jax
 import numpy as np
 
-from presage.learning.replay import Replay
+from presage.forecasters.replay import Replay
 from presage.spaces import EMPTY, Array, Instance, Spaces
 from presage.timeline.arrivals import LATER, Arrivals, arrivals_of, as_rounds
 from presage.timeline.episode import Episode

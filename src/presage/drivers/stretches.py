@@ -15,8 +15,8 @@ from presage.drivers.layout import LaidOut, lay_out
 from presage.drivers.weighed import arrivals_in, to_weights, weighing_of
 from presage.drivers.weighing import mixing_loop, scoring_loop, weighing_loop
 from presage.forecasters.contract import Forecaster
+from presage.forecasters.expert_weights import EarlyWeights
 from presage.forecasters.mixture import Pool
-from presage.forecasters.weights import EarlyWeights
 from presage.spaces import Array
 from presage.timeline.episode import Episode
 

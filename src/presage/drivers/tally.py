@@ -15,8 +15,8 @@ from presage.drivers.lessons import Lessons
 from presage.drivers.tallying import outcomes_loop, proxies_loop, saying_loop, telling_loop
 from presage.errors import SettingError
 from presage.forecasters.contract import Forecaster
+from presage.forecasters.expert_weights import EarlyWeights, Scores, weights
 from presage.forecasters.mixture import Pool, experts_of
-from presage.forecasters.weights import EarlyWeights, Scores, weights
 from presage.spaces import Array, Instance
 
 

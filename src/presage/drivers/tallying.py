@@ -67,7 +67,7 @@ def proxies_loop(proxies: int, outcomes: int) -> Function:
     ) -> None:
         """Learns proxies z [N] in order; y is known (not -1) where the outcome was learnt before.
 
-        `scores` float64 [2 K + 2] are those of `presage.forecasters.weights`: S, B, M and n. Without experts to weigh
+        `scores` float64 [2 K + 2] are those of `presage.forecasters.expert_weights`: S, B, M and n. Without experts to weigh
         there are none.
         """
         _ = kernels

@@ -4,8 +4,8 @@ import numpy as np
 
 from presage.drivers.kernels import WHOLE, Feedback, Weighing
 from presage.drivers.weighing import weighing_loop
+from presage.forecasters.expert_weights import EarlyWeights
 from presage.forecasters.mixture import Pool
-from presage.forecasters.weights import EarlyWeights
 from presage.spaces import Array
 from presage.timeline.arrivals import arrivals_of, as_rounds
 from presage.timeline.episode import Episode

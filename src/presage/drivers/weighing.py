@@ -43,7 +43,7 @@ def weighing_loop(outcomes: int) -> Function:
     ) -> None:  # fmt: skip
         """Writes into `leads` [B, K, S] the log-weight of each expert in each round, beside the heaviest one.
 
-        `scores` [B, 2 K + 2] go on from the stretch before: S, B, M and n of `presage.forecasters.weights`. `logs`
+        `scores` [B, 2 K + 2] go on from the stretch before: S, B, M and n of `presage.forecasters.expert_weights`. `logs`
         [B, O, K, Y] are what the experts said, row r of a stretch at r modulo O; `expected` [B, P, K] the losses the
         judge expected of them when the proxy came; `told` [B, P, Y] its now-cast when the outcome came.
         """

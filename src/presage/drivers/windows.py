@@ -6,9 +6,8 @@ import jax
 import numpy as np
 
 from presage.forecasters.contract import Rows
-from presage.learning.keys import Purpose, key_for
-from presage.learning.replay import Replay, draw_positions
-from presage.learning.window import Window
+from presage.forecasters.random_keys import Purpose, key_for
+from presage.forecasters.replay import Replay, Window, draw_positions
 from presage.spaces import EMPTY, Array, Instance, Spaces
 
 

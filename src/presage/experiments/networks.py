@@ -13,10 +13,10 @@ from presage.forecasters.contract import Forecaster
 from presage.forecasters.direct_network import direct_network
 from presage.forecasters.factored_network import factored_network
 from presage.forecasters.mixture import mixture
+from presage.forecasters.random_keys import Key, Purpose, key_for, root_key
+from presage.forecasters.replay import Replay
 from presage.forecasters.residual_network import residual_network
 from presage.forecasters.towers import Tower, TowerPlan, Training, cross_entropy
-from presage.learning.keys import Key, Purpose, key_for, root_key
-from presage.learning.replay import Replay
 from presage.settings import between, one_of, positive, whole
 from presage.spaces import Array, Instance, Spaces
 

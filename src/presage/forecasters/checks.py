@@ -8,7 +8,7 @@ import numpy as np
 
 from presage.errors import CheckError, StateFileError
 from presage.forecasters.contract import Forecaster, Rows, State
-from presage.forecasters.snapshot import Snapshot, pack, unpack
+from presage.forecasters.state_files import StateFiles, pack_state, unpack_state
 from presage.spaces import Array, Features, Instance, Spaces
 
 Factory = Callable[[Spaces], Forecaster]
@@ -131,14 +131,14 @@ def _is_deterministic(scene: Scene) -> bool:
 
 
 def _survives_saving(scene: Scene) -> bool:
-    return _same(unpack(scene.forecaster, pack(scene.forecaster, scene.learnt)), scene.learnt)
+    return _same(unpack_state(scene.forecaster, pack_state(scene.forecaster, scene.learnt)), scene.learnt)
 
 
 def _refuses_damage(scene: Scene) -> bool:
-    manifest, tensors = pack(scene.forecaster, scene.learnt)
+    manifest, tensors = pack_state(scene.forecaster, scene.learnt)
     flipped = tensors[:-1] + bytes([tensors[-1] ^ 1])
     try:
-        unpack(scene.forecaster, Snapshot(manifest, flipped))
+        unpack_state(scene.forecaster, StateFiles(manifest, flipped))
     except StateFileError:
         return True
     return False

@@ -9,7 +9,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
-from presage.learning.replay import Replay
+from presage.forecasters.replay import Replay
 from presage.spaces import Array, Instance, Spaces
 
 State = Any

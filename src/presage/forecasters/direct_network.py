@@ -5,10 +5,10 @@ from functools import partial
 from typing import Any, NamedTuple
 
 from presage.arrays import log_softmax
+from presage.forecasters.back_off import known
 from presage.forecasters.contract import Forecast, Forecaster, Rows, unmoved
-from presage.forecasters.counts import known
+from presage.forecasters.replay import Replay
 from presage.forecasters.towers import Tower, TowerPlan, Training, cross_entropy, with_floor
-from presage.learning.replay import Replay
 from presage.spaces import Array, Instance, Spaces
 
 

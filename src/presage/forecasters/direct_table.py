@@ -1,12 +1,13 @@
-"""The direct table: one estimator an instance, learning from outcomes alone."""
+"""Tables that learn from outcomes alone: one estimator for each instance, or one for all of them."""
 
 from dataclasses import asdict
 from typing import NamedTuple
 
 from presage.arrays import namespace
+from presage.forecasters.back_off import BackOff, Counts, Prior, TableParts, known
 from presage.forecasters.contract import Forecast, Forecaster, Rows, unmoved
-from presage.forecasters.counts import Chain, Chains, Counts, Prior, known
-from presage.forecasters.keys import BUCKETS
+from presage.forecasters.table_keys import BUCKETS, WHOLE
+from presage.settings import positive
 from presage.spaces import Array, Instance, Spaces
 
 
@@ -44,7 +45,7 @@ def direct_table(
     return count_outcomes("direct-table", spaces, tuple(asdict(prior).items()), chain)
 
 
-def count_outcomes(name: str, spaces: Spaces, settings: tuple[tuple[str, object], ...], chain: Chain) -> Forecaster:
+def count_outcomes(name: str, spaces: Spaces, settings: tuple[tuple[str, object], ...], chain: BackOff) -> Forecaster:
     """The forecaster p(y|x) of one counting chain."""
 
     def init(key: Array) -> DirectTable:  # noqa: ARG001
@@ -61,4 +62,18 @@ def count_outcomes(name: str, spaces: Spaces, settings: tuple[tuple[str, object]
         y, weight = known(outcomes.y, outcomes.weight)
         return DirectTable(chain.add(state.outcomes, outcomes.x, (y,), weight))
 
-    return Forecaster(name, spaces, settings, None, init, predict, nowcast, learn, unmoved, Chains(None, chain))
+    return Forecaster(name, spaces, settings, None, init, predict, nowcast, learn, unmoved, TableParts(None, chain))
+
+
+def marginal_table(spaces: Spaces, alpha: float = 1.0) -> Forecaster:
+    """A forecaster that says of every instance how often each outcome has come so far.
+
+    Args:
+        spaces: the instances, proxies and outcomes.
+        alpha: pseudo-count of every outcome.
+
+    >>> marginal_table(Spaces(1000, 3, 2)).name
+    'marginal'
+    """
+    chain = BackOff((WHOLE,), (), spaces.outcomes, positive("alpha", alpha), 0.0)
+    return count_outcomes("marginal", spaces, (("alpha", alpha),), chain)

@@ -9,11 +9,11 @@ import jax
 import jax.numpy as jnp
 
 from presage.arrays import log_softmax, log_sum_exp
+from presage.forecasters.back_off import known, pairs
 from presage.forecasters.contract import Forecast, Forecaster, Rows, unmoved
-from presage.forecasters.counts import known, pairs
+from presage.forecasters.random_keys import Key
+from presage.forecasters.replay import Replay
 from presage.forecasters.towers import Tower, TowerPlan, Training, cross_entropy, with_floor
-from presage.learning.keys import Key
-from presage.learning.replay import Replay
 from presage.settings import positive
 from presage.spaces import Array, Instance, Spaces
 

@@ -4,9 +4,9 @@ from dataclasses import asdict
 from typing import NamedTuple
 
 from presage.arrays import namespace
+from presage.forecasters.back_off import BackOff, Counts, Prior, TableParts, known, pairs
 from presage.forecasters.contract import Forecast, Forecaster, Rows, unmoved
-from presage.forecasters.counts import Chain, Chains, Counts, Prior, known, pairs
-from presage.forecasters.keys import BUCKETS
+from presage.forecasters.table_keys import BUCKETS
 from presage.spaces import Array, Instance, Spaces
 
 
@@ -49,7 +49,7 @@ def factored_table(
 
 
 def count_factors(
-    name: str, spaces: Spaces, settings: tuple[tuple[str, object], ...], h: Chain, g: Chain
+    name: str, spaces: Spaces, settings: tuple[tuple[str, object], ...], h: BackOff, g: BackOff
 ) -> Forecaster:
     """The forecaster sum_z g(y|z) h(z|x) of two counting chains; g may depend on x."""
 
@@ -72,4 +72,4 @@ def count_factors(
         counted = g.add(counted, outcomes.x, *pairs(outcomes.z, outcomes.y, outcomes.weight))
         return FactoredTable(h.add(state.proxies, proxies.x, (z,), weight), counted)
 
-    return Forecaster(name, spaces, settings, None, init, predict, nowcast, learn, unmoved, Chains(h, g))
+    return Forecaster(name, spaces, settings, None, init, predict, nowcast, learn, unmoved, TableParts(h, g))

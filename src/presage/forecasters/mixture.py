@@ -10,10 +10,10 @@ from presage.arrays import after, jax, jnp, log_sum_exp, namespace
 from presage.errors import SettingError
 from presage.forecasters.contract import Forecast, Forecaster, Memo, Rows, State
 from presage.forecasters.direct_table import direct_table
+from presage.forecasters.expert_weights import EarlyWeights, OutcomeWeights, Scores, weights
 from presage.forecasters.factored_table import factored_table
+from presage.forecasters.random_keys import Key
 from presage.forecasters.residual_table import residual_table
-from presage.forecasters.weights import EarlyWeights, OutcomeWeights, Scores, weights
-from presage.learning.keys import Key
 from presage.settings import between, one_of
 from presage.spaces import Array, Instance, Spaces
 

@@ -2,10 +2,10 @@
 
 from dataclasses import asdict
 
+from presage.forecasters.back_off import Prior
 from presage.forecasters.contract import Forecaster
-from presage.forecasters.counts import Prior
 from presage.forecasters.factored_table import count_factors
-from presage.forecasters.keys import BUCKETS
+from presage.forecasters.table_keys import BUCKETS
 from presage.settings import positive
 from presage.spaces import Spaces
 

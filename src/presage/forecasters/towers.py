@@ -1,15 +1,9 @@
-"""Towers: hidden ReLU layers over symbols, sets and dense features, trained by SGD or Adam with L2.
-
-Symbols enter through a table whose rows add up, which is a first layer over their one-hot code. A step touches
-only the rows of its batch, whatever the number of instances. L2 decays every row at every step, so the table is
-kept as scale * rows: the decay is one multiplication of the scale, exact and sparse. Adam keeps moments of every row
-and moves them all at every step, so its cost grows with the number of instances.
-"""
+"""Towers: the networks' layers, their losses, and the steps (SGD or Adam) that train them."""
 
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
@@ -17,11 +11,43 @@ import numpy as np
 
 from presage.arrays import log_softmax, namespace
 from presage.errors import SettingError
-from presage.forecasters.keys import BUCKETS, hashed
-from presage.learning.adam import Moments, adam_step, start_moments
-from presage.learning.keys import Key
+from presage.forecasters.random_keys import Key
+from presage.forecasters.table_keys import BUCKETS, hashed
 from presage.settings import between, one_of, positive, whole
 from presage.spaces import Array, Features, Instance
+
+FIRST, SECOND, SMALL = 0.9, 0.999, 1e-8
+"""The decay of both means and the number that keeps steps finite, as its authors recommend them."""
+
+
+class AdamMoments(NamedTuple):
+    """Running means over the steps so far."""
+
+    first: Any  # of the gradient, like the parameters
+    second: Any  # of its square
+    steps: Array  # []
+
+
+def start_moments(parameters: Any) -> AdamMoments:
+    """The moments before any step."""
+    nothing = jax.tree.map(jnp.zeros_like, parameters)
+    return AdamMoments(nothing, nothing, jnp.zeros(()))
+
+
+def adam_step(
+    parameters: Any, slopes: Any, moments: AdamMoments, rate: Array | float, real: Array
+) -> tuple[Any, AdamMoments]:
+    """Parameters and moments after a step down the slopes; both as they were where `real` is false."""
+    steps = moments.steps + 1
+    first = jax.tree.map(lambda m, slope: FIRST * m + (1 - FIRST) * slope, moments.first, slopes)
+    second = jax.tree.map(lambda v, slope: SECOND * v + (1 - SECOND) * slope**2, moments.second, slopes)
+    size = rate * jnp.sqrt(1 - SECOND**steps) / (1 - FIRST**steps)
+    moved = jax.tree.map(lambda w, m, v: w - size * m / (jnp.sqrt(v) + SMALL), parameters, first, second)
+    chosen: tuple[Any, AdamMoments] = jax.tree.map(
+        lambda new, old: jnp.where(real, new, old), (moved, AdamMoments(first, second, steps)), (parameters, moments)
+    )
+    return chosen
+
 
 SMALLEST_SCALE = 1e-6
 """Below this the scale is multiplied into the rows, long before either leaves the range of float32."""
@@ -40,7 +66,7 @@ class Tower(NamedTuple):
     rows: Array  # [symbol rows, units]
     scale: Array  # []
     layers: tuple[Layer, ...]
-    moments: Moments | tuple[()] = ()  # of rows and layers, with Adam
+    moments: AdamMoments | tuple[()] = ()  # of rows and layers, with Adam
 
 
 @dataclass(frozen=True)
@@ -113,7 +139,7 @@ class TowerPlan:
         slopes, pull = jax.grad(lambda layers, embedded: loss(self._forward(layers, embedded, inputs)), argnums=(0, 1))(
             tower.layers, self._embedded(tower, places)
         )
-        if isinstance(tower.moments, Moments):
+        if isinstance(tower.moments, AdamMoments):
             return self._adam(tower, places, slopes, pull, weight)
         rate = self.training.learning_rate * (weight.sum() > 0)
         kept = 1 - rate * self.training.l2
@@ -138,7 +164,7 @@ class TowerPlan:
             Layer(slope.weights + l2 * layer.weights, slope.biases)
             for slope, layer in zip(slopes, tower.layers, strict=True)
         )
-        assert isinstance(tower.moments, Moments)
+        assert isinstance(tower.moments, AdamMoments)
         (rows, layers), moments = adam_step(
             (tower.rows, tower.layers),
             (of_rows, of_layers),

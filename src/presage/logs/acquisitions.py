@@ -10,7 +10,7 @@ from presage.errors import DataError
 from presage.logs.kinds import KEY, TEXT, TIME
 from presage.logs.tables import connected, load_table
 from presage.spaces import Array
-from presage.worlds.market import DAYS
+from presage.worlds.marketplace import DAYS
 
 KINDS = ("acquire", "engage", "delete")
 PROXY_DAYS, OUTCOME_DAYS = 2, 7

@@ -9,7 +9,7 @@ from presage.logs.exclusions import Exclusions, left_out
 from presage.logs.kinds import TEXT, TIME, WHOLE
 from presage.logs.tables import Columns, read_tables
 from presage.spaces import Array
-from presage.worlds.commits import CommitHistory
+from presage.worlds.repositories import CommitHistory
 
 TABLES = {
     "commits.parquet": {"repo": TEXT, "committed_at": TIME},

@@ -12,7 +12,7 @@ from presage.logs.exclusions import Exclusions, left_out
 from presage.logs.kinds import KEY, NUMBER, WHOLE
 from presage.logs.tables import Columns, read_tables
 from presage.spaces import Array
-from presage.worlds.market import DAYS, ENGAGEMENTS, Market
+from presage.worlds.marketplace import DAYS, ENGAGEMENTS, Market
 
 LEAST_ITEMS = 100
 PROXIES = [f"pz_{z}" for z in ENGAGEMENTS]

@@ -16,8 +16,8 @@ from scipy.special import stdtrit, xlogy
 
 from presage.errors import ShapeError
 from presage.metrics.divergence import Divergence, divergence
-from presage.metrics.estimates import Estimate
 from presage.metrics.families import families
+from presage.metrics.intervals import Estimate
 from presage.metrics.passage import passed
 from presage.spaces import Array, check_symbols, whole_numbers
 

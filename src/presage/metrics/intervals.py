@@ -1,4 +1,4 @@
-"""Means over trials with 95 % intervals; comparisons pair the trials."""
+"""Numbers with their 95 % intervals: over paired trials, and of estimates."""
 
 from collections.abc import Sequence
 from typing import Any, NamedTuple
@@ -73,3 +73,22 @@ def ratio_interval(above: Array, below: Array) -> Interval:
     ratio = above.mean() / below.mean()
     spread = mean_interval((above - ratio * below) / below.mean())
     return Interval(float(ratio), float(ratio + spread.low - spread.mean), float(ratio + spread.high - spread.mean))
+
+
+class Estimate(NamedTuple):
+    """An estimate and its 95 % interval.
+
+    >>> print(Estimate(0.25, -0.01, 0.51).within(0, 1))
+    0.25 [0, 0.51]
+    """
+
+    value: float
+    low: float
+    high: float
+
+    def __str__(self) -> str:
+        return f"{self.value:.3g} [{self.low:.3g}, {self.high:.3g}]"
+
+    def within(self, least: float, most: float) -> "Estimate":
+        """The same estimate of what is known to lie between `least` and `most`."""
+        return Estimate(*(float(min(max(part, least), most)) for part in self))

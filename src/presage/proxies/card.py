@@ -4,7 +4,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from enum import IntEnum
 
-from presage.metrics.estimates import Estimate
+from presage.metrics.intervals import Estimate
 from presage.proxies.stability import Stability
 
 

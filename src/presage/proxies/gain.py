@@ -22,7 +22,7 @@ from typing import NamedTuple
 import numpy as np
 
 from presage.metrics.bootstrap import LEAST, bootstrap_means
-from presage.metrics.estimates import Estimate
+from presage.metrics.intervals import Estimate
 from presage.proxies.feed import Feed, feed, instants
 from presage.proxies.signals import Candidate, Predictions
 from presage.spaces import EMPTY, Array

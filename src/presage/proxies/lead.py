@@ -4,7 +4,7 @@ import math
 
 import numpy as np
 
-from presage.metrics.estimates import Estimate
+from presage.metrics.intervals import Estimate
 from presage.spaces import Array
 
 

@@ -20,8 +20,8 @@ from typing import NamedTuple
 import numpy as np
 from scipy.special import chdtrc, fdtrc
 
-from presage.metrics.estimates import Estimate
 from presage.metrics.families import numbered
+from presage.metrics.intervals import Estimate
 from presage.proxies.crowding import crowding
 from presage.proxies.independence import Statistic, connection
 from presage.spaces import Array

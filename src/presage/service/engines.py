@@ -9,8 +9,8 @@ from presage.drivers.counted import can_count
 from presage.drivers.lessons import Lessons
 from presage.drivers.tally import Counts, Said, Tally
 from presage.forecasters.contract import Forecaster
+from presage.forecasters.expert_weights import weights
 from presage.forecasters.mixture import Pool, experts_of
-from presage.forecasters.weights import weights
 from presage.later import Later
 from presage.spaces import Array, Instance
 

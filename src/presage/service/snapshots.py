@@ -13,7 +13,7 @@ import safetensors
 import safetensors.numpy
 
 from presage.files import write_together
-from presage.forecasters.snapshot import describe, difference
+from presage.forecasters.state_files import describe, difference
 from presage.later import Later
 from presage.service.pupil import Pupil
 

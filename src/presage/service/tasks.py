@@ -1,7 +1,7 @@
 """What a task asks for: its forecaster, and how long it waits."""
 
+from presage.forecasters.catalogue import all_revisions
 from presage.forecasters.contract import Forecaster
-from presage.forecasters.named import all_revisions
 from presage.joining.entries import NOTHING
 from presage.joining.join import Horizons
 from presage.spaces import Spaces

@@ -1,12 +1,24 @@
-"""Simulated repositories: commits in bursts, with the rates and the predictability of real ones."""
+"""Commit histories: what the GitHub experiment is played on, and simulated ones that come in bursts."""
 
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 
 from presage.settings import between, positive, share, whole
 from presage.spaces import Array
-from presage.worlds.commits import CommitHistory
+
+
+class CommitHistory(NamedTuple):
+    """When each of R repositories was committed to, and the languages it holds."""
+
+    repositories: tuple[str, ...]  # [R] names
+    repository: Array  # int32 [C]: whose commit it is, ascending
+    at: Array  # int64 [C]: seconds since 1970 UTC, ascending within a repository
+    languages: tuple[str, ...]  # [L] names
+    written_in: Array  # bool [R, L]
+    observed_until: Array  # int64 [R]: seconds since 1970 UTC; nothing is known of a repository after this
+
 
 DAY = 86_400
 """Seconds."""

@@ -15,7 +15,7 @@ from presage.experiments.report import Report, kept_files
 from presage.experiments.stopwatch import Stopwatch
 from presage.experiments.tables import curve_table
 from presage.metrics.intervals import mean_interval
-from presage.worlds.commits import CommitHistory
+from presage.worlds.repositories import CommitHistory
 
 Source = Callable[[int], tuple[CommitHistory, str]]
 """A commit history for a seed, and words that tell it from any other."""

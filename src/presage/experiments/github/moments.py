@@ -7,7 +7,7 @@ import numpy as np
 from presage.errors import DataError
 from presage.experiments.github.settings import GithubSettings
 from presage.spaces import Array
-from presage.worlds.commits import CommitHistory
+from presage.worlds.repositories import CommitHistory
 
 DAY = 86_400
 

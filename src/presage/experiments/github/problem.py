@@ -17,10 +17,10 @@ from presage.experiments.parts import Curves, forget_parts, play_parts
 from presage.experiments.stopwatch import Stopwatch
 from presage.experiments.streams import Stream, stream
 from presage.experiments.tuning import Score
-from presage.metrics.loss import log_loss
+from presage.metrics.regret import log_loss
 from presage.spaces import Array, Features, Instance, Spaces
 from presage.timeline.episode import Delays, Episode
-from presage.worlds.commits import CommitHistory
+from presage.worlds.repositories import CommitHistory
 
 BIN = 5
 """Rounds whose losses are averaged: the paper's five consecutive data points."""

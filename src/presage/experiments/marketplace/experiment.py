@@ -15,7 +15,7 @@ from presage.experiments.report import Report, kept_files
 from presage.experiments.stopwatch import Stopwatch
 from presage.experiments.tables import curve_table
 from presage.metrics.intervals import mean_interval, ratio_interval
-from presage.worlds.market import Market
+from presage.worlds.marketplace import Market
 
 Source = Callable[[int], tuple[Market, str]]
 """A market for a seed, and words that tell it from any other."""

@@ -18,10 +18,10 @@ from presage.experiments.stopwatch import Stopwatch
 from presage.experiments.streams import Stream, stream
 from presage.experiments.tuning import Score
 from presage.forecasters.towers import Tower
-from presage.metrics.loss import log_loss
+from presage.metrics.regret import log_loss
 from presage.spaces import Array, Spaces
 from presage.timeline.episode import Delays, Episode
-from presage.worlds.market import ENGAGEMENTS, Market
+from presage.worlds.marketplace import ENGAGEMENTS, Market
 
 BINS_A_DAY = 24
 

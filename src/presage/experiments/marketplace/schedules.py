@@ -5,7 +5,7 @@ import numpy as np
 from presage.errors import DataError
 from presage.experiments.marketplace.settings import MarketplaceRunSettings
 from presage.spaces import Array
-from presage.worlds.market import Market
+from presage.worlds.marketplace import Market
 
 SCHEDULES = ("staggered", "uniform")
 

@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 from presage.errors import SettingError
 from presage.experiments.networks import NetworkSettings
 from presage.settings import whole
-from presage.worlds.market import DAYS
+from presage.worlds.marketplace import DAYS
 
 
 @dataclass(frozen=True)

@@ -8,8 +8,7 @@ import numpy as np
 from presage.logs.acquisitions import OUTCOME_DAYS, PROXY_DAYS
 from presage.logs.dealers.dealt import CHUNK, DAY, Chunk, Dealt
 from presage.spaces import Array
-from presage.worlds.market import DAYS, ENGAGEMENTS, Market
-from presage.worlds.marketplace import MarketplaceSettings
+from presage.worlds.marketplace import DAYS, ENGAGEMENTS, Market, MarketplaceSettings
 
 START = int(np.datetime64("2024-01-01", "us").astype(np.int64))
 INSTANCE = 'item = { kind = "category" }\n'

@@ -7,8 +7,7 @@ import numpy as np
 
 from presage.logs.dealers.dealt import CHUNK, Chunk, Dealt
 from presage.spaces import Array
-from presage.worlds.commits import CommitHistory
-from presage.worlds.repositories import DAY, RepositorySettings
+from presage.worlds.repositories import DAY, CommitHistory, RepositorySettings
 
 ROWS = 100_000
 PROXIES, PROXY_EDGES, PROXY_DAYS = ("none", "one", "many"), (1, 2), 7

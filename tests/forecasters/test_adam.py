@@ -3,7 +3,7 @@
 import jax.numpy as jnp
 import numpy as np
 
-from presage.learning.adam import adam_step, start_moments
+from presage.forecasters.towers import adam_step, start_moments
 
 
 def test_steps_are_those_of_a_plain_loop() -> None:

@@ -6,13 +6,12 @@ from typing import Any
 
 from presage.errors import SettingError
 from presage.forecasters.contract import Forecaster
-from presage.forecasters.direct_table import direct_table
+from presage.forecasters.direct_table import direct_table, marginal_table
 from presage.forecasters.factored_table import factored_table
-from presage.forecasters.marginal_table import marginal_table
 from presage.forecasters.mixture import mixture
+from presage.forecasters.replay import Replay
 from presage.forecasters.residual_table import residual_table
 from presage.later import Later
-from presage.learning.replay import Replay
 from presage.settings import nearest
 from presage.spaces import Spaces
 

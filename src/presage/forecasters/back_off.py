@@ -1,6 +1,6 @@
-"""Counting estimators with a prior: uniform, the running marginal, or a chain of groups.
+"""Counting estimators with a prior: uniform, the running marginal, or a back-off through groups.
 
-Along a chain of keys from coarse to fine, each level shrinks to the one before it:
+Along the keys of a back-off, from coarse to fine, each level shrinks to the one before it:
 
     q_0(a) = (n_a + alpha) / (n + alpha |A|)              the paper's base estimator
     q_k(a) = (n_ka + kappa q_{k-1}(a)) / (n_k + kappa)    an instance among its group, a group in the whole
@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 from presage.arrays import add_at, jnp, namespace
 from presage.errors import SettingError
-from presage.forecasters.keys import BUCKETS, WHOLE, TableKey, table_key
+from presage.forecasters.table_keys import BUCKETS, WHOLE, TableKey, table_key
 from presage.settings import strength, whole
 from presage.spaces import Array, Features, Instance
 
@@ -25,7 +25,7 @@ infinite. Its product with any strength is still a normal number."""
 
 
 @dataclass(frozen=True)
-class Chain:
+class BackOff:
     """Estimates of p(symbol | instance, context) from counts, each level shrunk to a coarser one."""
 
     keys: tuple[TableKey, ...]  # coarse to fine
@@ -59,11 +59,11 @@ class Chain:
         )
 
 
-class Chains(NamedTuple):
+class TableParts(NamedTuple):
     """What a table is made of: p(y|x) alone, or h(z|x) and g(y|z)."""
 
-    h: Chain | None
-    g: Chain
+    h: BackOff | None
+    g: BackOff
 
 
 @dataclass(frozen=True)
@@ -91,21 +91,21 @@ class Prior:
                 remedy = "each group's columns contain those of the one before it"
                 raise SettingError("groups run from coarse to fine", self.groups, remedy)
 
-    def chain(self, features: Features, symbols: int) -> Chain:
+    def chain(self, features: Features, symbols: int) -> BackOff:
         """The chain for p(symbol | instance)."""
         identity = table_key(features, (0,), self.buckets)
         if self.shrinkage is None:
-            return Chain((identity,), (), symbols, self.alpha, 0.0)
-        return Chain((WHOLE, *self._groups(features), identity), (), symbols, self.alpha, self.shrinkage)
+            return BackOff((identity,), (), symbols, self.alpha, 0.0)
+        return BackOff((WHOLE, *self._groups(features), identity), (), symbols, self.alpha, self.shrinkage)
 
-    def residual(self, features: Features, proxies: int, outcomes: int, kappa: float) -> Chain:
+    def residual(self, features: Features, proxies: int, outcomes: int, kappa: float) -> BackOff:
         """The chain for g_x(y|z), from the shared g(y|z) through the groups to the instance."""
         keys = (WHOLE, *self._groups(features), table_key(features, (0,), self.buckets))
-        return Chain(keys, (proxies,), outcomes, self.alpha, kappa)
+        return BackOff(keys, (proxies,), outcomes, self.alpha, kappa)
 
-    def shared(self, proxies: int, outcomes: int) -> Chain:
+    def shared(self, proxies: int, outcomes: int) -> BackOff:
         """The chain for g(y|z), the same for every instance."""
-        return Chain((WHOLE,), (proxies,), outcomes, self.alpha, 0.0)
+        return BackOff((WHOLE,), (proxies,), outcomes, self.alpha, 0.0)
 
     def _groups(self, features: Features) -> tuple[TableKey, ...]:
         return tuple(table_key(features, group, self.buckets) for group in self.groups)

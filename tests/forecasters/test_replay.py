@@ -8,9 +8,8 @@ import pytest
 
 from presage import Replay, Spaces
 from presage.errors import SettingError
-from presage.learning.keys import Purpose, key_for, root_key
-from presage.learning.replay import draw_positions
-from presage.learning.window import Window
+from presage.forecasters.random_keys import Purpose, key_for, root_key
+from presage.forecasters.replay import Window, draw_positions
 
 
 def test_positions_are_spread_evenly_over_the_last_rows() -> None:

@@ -20,14 +20,14 @@ FORMAT = 1
 """The version of the layout; it moves when an older file could no longer be read."""
 
 
-class Snapshot(NamedTuple):
+class StateFiles(NamedTuple):
     """The two files of a saved state."""
 
     manifest: bytes  # JSON
     tensors: bytes  # safetensors
 
 
-def pack(forecaster: Forecaster, state: State) -> Snapshot:
+def pack_state(forecaster: Forecaster, state: State) -> StateFiles:
     """The state of a forecaster as bytes.
 
     >>> import jax
@@ -43,10 +43,10 @@ def pack(forecaster: Forecaster, state: State) -> Snapshot:
         "forecaster": describe(forecaster),
         "sha256": hashlib.sha256(tensors).hexdigest(),
     }
-    return Snapshot(json.dumps(manifest, indent=1, sort_keys=True).encode(), tensors)
+    return StateFiles(json.dumps(manifest, indent=1, sort_keys=True).encode(), tensors)
 
 
-def unpack(forecaster: Forecaster, snapshot: Snapshot) -> State:
+def unpack_state(forecaster: Forecaster, snapshot: StateFiles) -> State:
     """The state in a snapshot of the same forecaster, as NumPy arrays."""
     manifest = _manifest(snapshot.manifest)
     if manifest.get("format") != FORMAT:
