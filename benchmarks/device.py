@@ -11,9 +11,8 @@ from benchmarks.blocks import Spread, Tell, alternate, ratios, seconds, spread
 from benchmarks.figures import Figure, Target, short
 from benchmarks.github import GITHUB, Run, run_of
 from presage import Replay, residual_network
-from presage.drivers.compiled import prepared
-from presage.drivers.losses import Losses
-from presage.drivers.schedule import deal
+from presage.drivers.play import Losses, prepared
+from presage.drivers.xla.timetable import lay_out_episode
 
 GPU_STEPS = 1_000_000
 GPU_ROUNDS, CPU_ROUNDS = 4_000, 400
@@ -65,7 +64,7 @@ def _split(name: str, run: Run, first: float, took: list[float]) -> Iterator[Fig
     yield Figure(f"{name}/compile", Spread(compiled, compiled, compiled), "s", "or loading from the compile cache")
     yield Figure(f"{name}/run", spread(took), "s", f"{short(run.steps)} steps, transfers included")
     forecaster = run.forecaster
-    dealt = [seconds(lambda: deal(forecaster.spaces, forecaster.replay, run.trials)) for _ in took]
+    dealt = [seconds(lambda: lay_out_episode(forecaster.spaces, forecaster.replay, run.trials)) for _ in took]
     yield Figure(f"{name}/deal", spread(dealt), "s", "checking and laying out the episodes, part of the run")
 
 

@@ -13,7 +13,7 @@ import numpy as np
 from benchmarks.blocks import Tell, ratios, seconds, spread
 from benchmarks.figures import Figure, Target, short
 from benchmarks.steps import PROCESSES, torch_processes
-from presage.drivers.blocks import block_experts, prepared_blocks
+from presage.drivers.batched.episodes import block_experts, prepared_blocks
 from presage.experiments.github.moments import find_moments
 from presage.experiments.github.problem import ask, spaces_of
 from presage.experiments.github.settings import PAPER

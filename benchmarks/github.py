@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from presage import Delays, Episode, Features, Instance, Replay, Spaces
-from presage.drivers.compiled import play_trials
+from presage.drivers.play import play_trials
 from presage.forecasters.contract import Forecaster
 
 TRIALS = 200

@@ -27,7 +27,7 @@ from presage import (
     residual_network,
     residual_table,
 )
-from presage.drivers.compiled import run
+from presage.drivers.play import run
 from presage.forecasters.contract import Rows, State
 from presage.spaces import Array
 

@@ -5,7 +5,7 @@ import os
 import pytest
 from hypothesis import settings
 
-from presage.drivers.cache import use_compile_cache
+from presage.drivers.xla.compile_cache import use_compile_cache
 
 # Examples are the same in every run, so that a run tells of a change and not of luck; before a release they are not.
 settings.register_profile("steady", derandomize=True)

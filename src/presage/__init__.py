@@ -5,8 +5,8 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from presage.client import Client
-    from presage.drivers.compiled import play, play_trials
     from presage.drivers.live import Learner
+    from presage.drivers.play import play, play_trials
     from presage.forecasters.checks import check_forecaster
     from presage.forecasters.contract import Forecaster
     from presage.forecasters.direct_network import direct_network

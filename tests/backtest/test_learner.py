@@ -12,8 +12,8 @@ import pytest
 from presage import Episode, Forecaster, Spaces
 from presage.backtest.backtest import groups_of
 from presage.backtest.replay import replay
-from presage.drivers import stretches
-from presage.drivers.stretches import lay_out_log
+from presage.drivers.counting import episodes as stretches
+from presage.drivers.counting.episodes import lay_out_log
 from presage.forecasters.catalogue import chosen_forecasters, named_forecasters
 from presage.logs.dealers.written import Flaws
 from presage.logs.episodes import to_episode

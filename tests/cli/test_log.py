@@ -12,7 +12,7 @@ import duckdb
 import numpy as np
 import pytest
 
-from presage.drivers.counted import count_experts
+from presage.drivers.counting.episodes import count_experts
 from presage.errors import SettingError
 from presage.logs.episodes import to_episode
 from presage.logs.rows import read_log

@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 
 from presage import Episode, play, play_trials
-from presage.drivers.compiled import run, run_trials, trial_key
+from presage.drivers.play import run, run_trials, trial_key
 from presage.metrics.regret import log_loss
 from presage.spaces import Array
 from tests.problems import FORECASTERS, KINDS, MIXED, PLAIN, TABLES, episode, play_live

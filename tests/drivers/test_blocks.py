@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from presage import Episode, direct_network, factored_network, mixture, play_trials, residual_network, residual_table
-from presage.drivers.blocks import block_episode, block_experts, can_block
-from presage.drivers.compiled import play_experts, run
+from presage.drivers.batched.episodes import block_episode, block_experts, can_block
+from presage.drivers.play import play_experts, run
 from presage.errors import SettingError, ShapeError
 from presage.forecasters.contract import Forecaster
 from tests.problems import FORECASTERS, MIXED, NETWORKS, PLAIN, QUICK, episode

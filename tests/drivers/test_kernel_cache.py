@@ -13,7 +13,7 @@ import presage
 SCRIPT = """
 import numpy as np
 from presage import Instance, Features, Spaces, residual_table
-from presage.drivers.tally import Tally
+from presage.drivers.counting.table_core import Tally
 tally = Tally(residual_table(Spaces(Features(symbols=(3,)), proxies=2, outcomes=2)))
 x = Instance(np.zeros((1, 1), np.int32), np.zeros((1, 0), np.float32))
 print(float(tally.predict(tally.start(), x).log_probabilities[0, 0]))

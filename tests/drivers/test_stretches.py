@@ -4,10 +4,9 @@ import numpy as np
 import pytest
 
 from presage import Episode, direct_table, factored_table, mixture, residual_table
-from presage.drivers import stretches
-from presage.drivers.counted import count_tables
-from presage.drivers.stretches import lay_out_log, stretch_mixture, stretch_tables
-from presage.drivers.weighed import weights_of
+from presage.drivers.counting import episodes as stretches
+from presage.drivers.counting.episodes import count_tables, lay_out_log, stretch_mixture, stretch_tables
+from presage.drivers.counting.weighing import weights_of
 from presage.forecasters.contract import Forecaster
 from presage.forecasters.expert_weights import EarlyWeights
 from presage.spaces import Array

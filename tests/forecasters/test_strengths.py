@@ -24,10 +24,10 @@ from presage import (
     play,
     residual_table,
 )
-from presage.drivers import kernels
-from presage.drivers.counted import count_experts
+from presage.drivers.counting import kernels
+from presage.drivers.counting.episodes import count_experts
+from presage.drivers.counting.table_core import LearntCounts, TableFunctions
 from presage.drivers.lessons import Lessons
-from presage.drivers.tally import Counts, Tally
 from presage.errors import SettingError
 from presage.forecasters import back_off as counts
 from presage.forecasters.direct_table import marginal_table
@@ -57,11 +57,11 @@ def tables(alpha: float, kappa: float, shrinkage: float) -> list[Forecaster]:
 
 def by_numba(forecaster: Forecaster, times: int) -> Array:
     """The log-probabilities and the now-casts [5, 2, Y] of a tally that has met all rows so many times."""
-    tally = Tally(forecaster)
+    tally = TableFunctions(forecaster)
     learnt, z = tally.start(), np.arange(5) % 3
     lessons = Lessons(FEW, Z, Y, tally.predict(learnt, FEW).memo, np.arange(len(ROWS)))
     tally.learn(learnt, lessons._replace(y=np.full_like(Y, -1)), lessons)
-    learnt = Counts(learnt.counts * times, learnt.scores)
+    learnt = LearntCounts(learnt.counts * times, learnt.scores)
     return np.stack([tally.predict(learnt, X).log_probabilities, tally.nowcast(learnt, X, z)], axis=1)
 
 

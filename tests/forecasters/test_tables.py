@@ -17,7 +17,7 @@ from presage import (
     play,
     residual_table,
 )
-from presage.drivers.compiled import run
+from presage.drivers.play import run
 from presage.errors import SettingError, SpaceError
 from presage.forecasters.table_keys import table_key
 from presage.spaces import Array

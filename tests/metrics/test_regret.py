@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from presage import Delays, direct_table, factored_table, play_trials, residual_table
-from presage.drivers.compiled import run_trials
+from presage.drivers.play import run_trials
 from presage.errors import SettingError, ShapeError
 from presage.metrics.intervals import mean_interval, ratio_interval
 from presage.metrics.regret import (

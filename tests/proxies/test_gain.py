@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from presage.backtest.rows import new_rows
-from presage.drivers.compiled import play
+from presage.drivers.play import play
 from presage.forecasters.catalogue import STRENGTH as BACKTEST_STRENGTH
 from presage.forecasters.catalogue import named_forecasters
 from presage.logs.episodes import seen

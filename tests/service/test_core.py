@@ -10,13 +10,13 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from presage.drivers.core import core_for
 from presage.errors import OtherTaskError
 from presage.joining.entries import EntryKind, decode_predicted
 from presage.journal.readers import read_lessons
 from presage.journal.sqlite import SqliteLog
 from presage.service import teacher
 from presage.service.core import LiveService
-from presage.service.engines import engine_for
 from presage.service.features import feature_encoder
 from presage.service.folders import open_folder
 from presage.service.limits import Limits
@@ -128,7 +128,7 @@ def test_lessons_are_the_very_bytes_that_were_sent_and_predictions_can_be_recomp
     in_step(service, happened)
     service.close()
     task, digest = open_folder(tmp_path / "books.toml", tmp_path / "data")
-    store, engine = SqliteLog(tmp_path / "data", digest), engine_for(task_forecaster(task))
+    store, engine = SqliteLog(tmp_path / "data", digest), core_for(task_forecaster(task))
     encode, sent = feature_encoder(task), {e.event.id: e.event for e in happened if isinstance(e.event, Asked)}
     entries = {entry.seq: entry for entry in store.read(0, 10_000)}
     pupil, recomputed = Pupil(engine), 0

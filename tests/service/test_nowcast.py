@@ -10,11 +10,11 @@ from typing import Any
 import numpy as np
 import pytest
 
+from presage.drivers.core import NetworkCore
 from presage.journal.readers import read_lessons
 from presage.journal.sqlite import SqliteLog
 from presage.service.app import create_app
 from presage.service.core import LiveService
-from presage.service.engines import TensorEngine
 from presage.service.features import feature_encoder
 from presage.service.folders import open_folder
 from presage.service.limits import Limits
@@ -83,7 +83,7 @@ def known(ask: Asking, id: str) -> dict[str, Any]:
 def folded(folder: Path) -> tuple[Array, Array]:
     """The probabilities of a new book and the now-casts [Z, Y] of its proxies, by the forecaster's own functions."""
     task, digest = open_folder(folder / "books.toml", folder / "data")
-    engine, store = TensorEngine(task_forecaster(task)), SqliteLog(folder / "data", digest)
+    engine, store = NetworkCore(task_forecaster(task)), SqliteLog(folder / "data", digest)
     pupil = Pupil(engine)
     for lessons, boundary in read_lessons(store, horizons_of(task)):
         pupil.take(lessons)

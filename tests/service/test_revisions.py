@@ -15,6 +15,7 @@ import httpx
 import numpy as np
 import pytest
 
+from presage.drivers.core import core_for
 from presage.errors import DataError, OtherRevisionError
 from presage.forecasters import catalogue as named
 from presage.forecasters.contract import Forecaster
@@ -23,7 +24,6 @@ from presage.joining.entries import EntryKind, Predicted, decode_predicted
 from presage.journal.readers import read_lessons
 from presage.journal.sqlite import SqliteLog
 from presage.service import snapshots
-from presage.service.engines import engine_for
 from presage.service.folders import FORECASTER, TASK, folder_forecaster, open_folder, task_digest, up_to_date
 from presage.service.limits import Limits
 from presage.service.opening import open_service
@@ -117,7 +117,7 @@ def by_model(store: SqliteLog) -> dict[int, list[Predicted]]:
 @each_kind
 def test_every_answer_that_an_old_version_recorded_can_be_recomputed(kind: str, old: Callable[[str], Path]) -> None:
     folder = old(kind)
-    store, engine = SqliteLog(folder, task_digest(folder)), engine_for(folder_forecaster(folder))
+    store, engine = SqliteLog(folder, task_digest(folder)), core_for(folder_forecaster(folder))
     pupil, made, differences = Pupil(engine), by_model(store), []
     for lessons, boundary in [([], None), *read_lessons(store, horizons_of(load_task(folder / TASK)))]:
         pupil.take(lessons)

@@ -8,10 +8,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from presage.drivers.core import core_for, digest
 from presage.joining.entries import EntryKind
 from presage.joining.lessons import Lesson
 from presage.service import snapshots
-from presage.service.engines import digest, engine_for
 from presage.service.pupil import Pupil
 from presage.service.snapshots import MANIFEST, TENSORS, keep_snapshot, restore_snapshot
 from presage.service.tasks import task_forecaster
@@ -25,7 +25,7 @@ CHAINS = {"20": "ab" * 32}
 @pytest.fixture
 def taught(tmp_path: Path) -> Pupil:
     """One who has learnt a little, and whose snapshot is kept."""
-    pupil = Pupil(engine_for(task_forecaster(load_task(write_task(tmp_path, "residual-table-shrunk")))))
+    pupil = Pupil(core_for(task_forecaster(load_task(write_task(tmp_path, "residual-table-shrunk")))))
     for row in range(9):
         symbols = np.array([row % 5, row % 3], np.int32).tobytes()
         pupil.take([

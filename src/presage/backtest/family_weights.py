@@ -4,8 +4,7 @@ import numpy as np
 
 from presage.backtest.blocks import Blocks, block_means
 from presage.backtest.families import family_of
-from presage.drivers.counted import can_count
-from presage.drivers.stretches import stretch_mixture
+from presage.drivers.counting.episodes import can_count, stretch_mixture
 from presage.forecasters.contract import Forecaster
 from presage.forecasters.mixture import Pool
 from presage.spaces import Array

@@ -7,7 +7,7 @@ import numpy as np
 
 from presage.backtest.blocks import Blocks, block_means
 from presage.backtest.replay import Said
-from presage.drivers.cores import over_cores
+from presage.drivers.threads import over_cores
 from presage.metrics.regret import log_loss
 from presage.spaces import Array
 

@@ -5,7 +5,7 @@ from collections.abc import Iterable
 import numpy as np
 
 from presage.backtest.replay import Said
-from presage.drivers.cores import over_cores
+from presage.drivers.threads import over_cores
 from presage.metrics.calibration import Reliability, reliability
 from presage.spaces import Array
 

@@ -5,11 +5,10 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 import numpy as np
 
 from presage.backtest.kept import Kept
-from presage.drivers.blocks import block_episode, can_block
-from presage.drivers.compiled import run
-from presage.drivers.cores import over_cores
-from presage.drivers.counted import can_count
-from presage.drivers.stretches import stretch_mixture, stretch_tables
+from presage.drivers.batched.episodes import block_episode, can_block
+from presage.drivers.counting.episodes import can_count, stretch_mixture, stretch_tables
+from presage.drivers.play import run
+from presage.drivers.threads import over_cores
 from presage.forecasters.contract import Forecaster
 from presage.forecasters.mixture import Pool
 from presage.spaces import Array

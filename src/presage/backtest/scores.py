@@ -7,7 +7,7 @@ import numpy as np
 from presage.backtest.aucs import aucs
 from presage.backtest.families import direct_counterpart
 from presage.backtest.replay import Said
-from presage.drivers.cores import over_cores
+from presage.drivers.threads import over_cores
 from presage.metrics.bootstrap import bootstrap_mean
 from presage.metrics.calibration import calibration_error, predicted_to_observed
 from presage.metrics.intervals import Interval

@@ -3,7 +3,7 @@
 from collections.abc import Callable
 
 from presage.backtest.replay import Said, replay
-from presage.drivers.cores import over_cores
+from presage.drivers.threads import over_cores
 from presage.forecasters.contract import Forecaster
 from presage.metrics.bootstrap import bootstrap_mean
 from presage.metrics.intervals import Interval

@@ -14,7 +14,7 @@ from presage.backtest.run import ProxyCard, Run
 from presage.backtest.score_rows import score_table, side_by_side
 from presage.backtest.sections import leak_words
 from presage.cli.talk import console, json_option, progress_bar, seed_option, show_table, tell_exclusions
-from presage.drivers.compiling import compiling_seconds
+from presage.drivers.compile_time import compiling_seconds
 from presage.errors import PresageError
 from presage.files import check_folder, write_together
 from presage.forecasters.catalogue import check_names

@@ -7,7 +7,7 @@ from typing import Any, Literal, NamedTuple
 import jax
 import numpy as np
 
-from presage.drivers.windows import Windows
+from presage.drivers.batched.network_core import ReplayWindows
 from presage.errors import FeedbackError, RepeatedFeedbackError, UnknownIdError
 from presage.forecasters.contract import Forecaster, Memo, Rows, State
 from presage.forecasters.random_keys import Purpose, key_for, root_key
@@ -69,7 +69,7 @@ class Learner:
         self._state = self._own(forecaster.init(key_for(self._root, Purpose.PARAMETERS)))
         self._open: dict[int, OpenRow] = {}
         self._rehearsed = 0  # how many predictions the training done so far covers
-        self._windows = Windows(forecaster.replay, forecaster.spaces) if forecaster.replay else None
+        self._windows = ReplayWindows(forecaster.replay, forecaster.spaces) if forecaster.replay else None
 
     @property
     def state(self) -> State:

@@ -7,8 +7,8 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 
-from presage.drivers.cache import use_compile_cache
-from presage.drivers.chunks import in_chunks
+from presage.drivers.xla.chunks import in_chunks
+from presage.drivers.xla.compile_cache import use_compile_cache
 from presage.forecasters.contract import Forecaster
 from presage.forecasters.direct_network import direct_network
 from presage.forecasters.factored_network import factored_network

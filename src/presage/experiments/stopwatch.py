@@ -3,7 +3,7 @@
 import time
 from typing import NamedTuple
 
-from presage.drivers.compiling import compiling_seconds
+from presage.drivers.compile_time import compiling_seconds
 
 
 class Seconds(NamedTuple):

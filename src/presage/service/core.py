@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from presage.drivers.core import Core
 from presage.errors import BusyError, StateFileError, StoreFullError
 from presage.forecasters.mixture import revisions_of
 from presage.joining.entries import NOTHING, EntryKind, LogEvent, Predicted, decode_predicted
@@ -18,7 +19,6 @@ from presage.joining.lessons import proxy_learnt
 from presage.journal.appender import EventResult
 from presage.journal.interface import LogStore
 from presage.journal.writer import Writer
-from presage.service.engines import Engine
 from presage.service.events import Events
 from presage.service.limits import Limits
 from presage.service.messages import Answered, Asked, Done, Fed, Looked
@@ -43,7 +43,7 @@ class Parts:
     """What a service is made of."""
 
     task: Task
-    engine: Engine
+    engine: Core
     writer: Writer
     teacher: Teacher
     clock: Callable[[], int]

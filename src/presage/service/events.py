@@ -4,8 +4,8 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from presage.drivers.core import Core
 from presage.joining.entries import NOTHING, EntryKind, FeedbackBody, LogEvent, Predicted
-from presage.service.engines import Engine
 from presage.service.features import feature_encoder
 from presage.service.messages import Asked, Fed
 from presage.service.teacher import Model
@@ -18,7 +18,7 @@ _UNKNOWN = FeedbackBody(NOTHING)
 class Events:
     """Makes the events of a task: of a prediction what it was made from and what was said, of a signal its symbol."""
 
-    def __init__(self, task: Task, engine: Engine) -> None:
+    def __init__(self, task: Task, engine: Core) -> None:
         self._encode, self._engine = feature_encoder(task), engine
         self._signals = {
             "proxy": (EntryKind.PROXY, _bodies(task.proxy().values)),

@@ -4,11 +4,11 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import NamedTuple
 
+from presage.drivers.core import core_for, digest
 from presage.forecasters.contract import Forecaster
 from presage.joining.join import Horizons
 from presage.journal.interface import LogStore
 from presage.journal.readers import read_lessons
-from presage.service.engines import digest, engine_for
 from presage.service.pupil import Pupil
 from presage.service.snapshots import positions, restore_snapshot
 
@@ -26,7 +26,7 @@ def fold_log(
     forecaster: Forecaster, store: LogStore, horizons: Horizons, snapshots: Path, progress: Callable[[int], None]
 ) -> Folded:
     """Fold a log from its beginning; `progress` is told how many entries more are folded."""
-    engine = engine_for(forecaster)
+    engine = core_for(forecaster)
     pupil, last = Pupil(engine), 0
     kept = {seq for seq in (positions(snapshots) if snapshots.exists() else []) if seq <= store.head.seq}
     compared: dict[str, bool] = {}

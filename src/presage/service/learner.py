@@ -5,8 +5,8 @@ import sys
 from pathlib import Path
 from typing import IO, Any
 
+from presage.drivers.core import Core, core_for, digest
 from presage.joining.lessons import Lesson
-from presage.service.engines import Engine, digest, engine_for
 from presage.service.folders import folder_forecaster
 from presage.service.frames import receive, send
 from presage.service.published import Published
@@ -14,7 +14,7 @@ from presage.service.pupil import Pupil
 from presage.service.snapshots import keep_snapshot, restore_snapshot
 
 
-def run_learner(engine: Engine, memory: Path, snapshots: Path, inbox: IO[bytes], outbox: IO[bytes]) -> None:
+def run_learner(engine: Core, memory: Path, snapshots: Path, inbox: IO[bytes], outbox: IO[bytes]) -> None:
     """Learn until the inbox ends.
 
     Messages in: ["begin", chains], ["lessons", [...]], ["learn", seq, predictions], ["snapshot", chain], ["digest"].
@@ -51,7 +51,7 @@ def main(arguments: list[str]) -> Any:
     for each in (signal.SIGINT, signal.SIGTERM):  # sent to all processes of a service: it ends when the service does
         signal.signal(each, signal.SIG_IGN)
     folder, memory, snapshots = (Path(argument) for argument in arguments)
-    run_learner(engine_for(folder_forecaster(folder)), memory, snapshots, sys.stdin.buffer, sys.stdout.buffer)
+    run_learner(core_for(folder_forecaster(folder)), memory, snapshots, sys.stdin.buffer, sys.stdout.buffer)
 
 
 if __name__ == "__main__":

@@ -5,10 +5,10 @@ from pathlib import Path
 
 import numpy as np
 
+from presage.drivers.core import Core, Parameters, core_for
 from presage.journal.sqlite import SqliteLog
 from presage.journal.writer import Writer
 from presage.service.core import LiveService, Parts
-from presage.service.engines import Engine, Parameters, engine_for
 from presage.service.features import feature_encoder
 from presage.service.folders import folder_forecaster, open_folder
 from presage.service.limits import Limits
@@ -27,7 +27,7 @@ def open_service(task_file: Path, folder: Path, settings: Limits, clock: Callabl
     """The service of a task on its data folder; what was there before is taken up again."""
     feature_encoder(load_task(task_file))  # a task that cannot be served is refused before anything is made
     task, digest = open_folder(task_file, folder)
-    engine, horizons = engine_for(folder_forecaster(folder)), horizons_of(task)
+    engine, horizons = core_for(folder_forecaster(folder)), horizons_of(task)
     store = SqliteLog(folder, digest)
     snapshots = folder / "snapshots"
     known = [seq for seq in positions(snapshots) if 0 < seq <= store.head.seq] if snapshots.exists() else []
@@ -46,7 +46,7 @@ def open_service(task_file: Path, folder: Path, settings: Limits, clock: Callabl
     return LiveService(Parts(task, engine, writer, teacher, clock, watcher), settings)
 
 
-def _warm_up(engine: Engine, parameters: Parameters) -> None:
+def _warm_up(engine: Core, parameters: Parameters) -> None:
     """Have what answers compiled, so that no first request waits for it."""
     features = engine.forecaster.spaces.features
     x = Instance(np.zeros((1, features.slots), np.int32), np.zeros((1, features.dense), np.float32))

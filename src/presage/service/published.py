@@ -12,7 +12,7 @@ from pathlib import Path
 
 import numpy as np
 
-from presage.service.engines import Layout, Parameters
+from presage.drivers.core import ArrayLayout, Parameters
 
 ALIGNED = 64
 
@@ -20,7 +20,7 @@ ALIGNED = 64
 class Published:
     """Two copies of some parameters in memory that processes share by the path of a file."""
 
-    def __init__(self, layouts: Sequence[Layout], path: Path, *, create: bool = False) -> None:
+    def __init__(self, layouts: Sequence[ArrayLayout], path: Path, *, create: bool = False) -> None:
         self.path = path
         size = sum(_room(layout) for layout in layouts)
         with path.open("x+b" if create else "r+b") as file:
@@ -38,7 +38,7 @@ class Published:
         """One of the copies, as it stands in memory."""
         return self._copies[copy]
 
-    def _views(self, layouts: Sequence[Layout], offset: int) -> Parameters:
+    def _views(self, layouts: Sequence[ArrayLayout], offset: int) -> Parameters:
         views = []
         for layout in layouts:
             count = int(np.prod(layout.shape))
@@ -54,6 +54,6 @@ def shared_path() -> Path:
     return Path(tempfile.mkdtemp(prefix="presage-", dir=folder)) / "parameters"
 
 
-def _room(layout: Layout) -> int:
+def _room(layout: ArrayLayout) -> int:
     size = int(np.prod(layout.shape)) * np.dtype(layout.dtype).itemsize
     return (max(size, 1) + ALIGNED - 1) // ALIGNED * ALIGNED

@@ -4,10 +4,10 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from presage.drivers.core import Core
 from presage.drivers.lessons import Lessons
 from presage.joining.entries import NOTHING
 from presage.joining.lessons import Lesson, in_learning_order
-from presage.service.engines import Engine
 from presage.spaces import EMPTY, Instance
 
 assert NOTHING == EMPTY
@@ -16,7 +16,7 @@ assert NOTHING == EMPTY
 class Pupil:
     """A learner that takes lessons as they come and learns them at the positions that the log gives."""
 
-    def __init__(self, engine: Engine) -> None:
+    def __init__(self, engine: Core) -> None:
         self.engine, self.learning = engine, engine.learner()
         self.learnt = 0  # the log position of the last batch
         self._waiting: list[Lesson] = []

@@ -9,12 +9,12 @@ from queue import SimpleQueue
 from threading import Thread
 from typing import Any, NamedTuple
 
+from presage.drivers.core import Core, Parameters
 from presage.errors import StateFileError
 from presage.joining.join import Horizons
 from presage.joining.lessons import Boundary, Lesson
 from presage.journal.interface import LogStore
 from presage.journal.readers import read_lessons
-from presage.service.engines import Engine, Parameters
 from presage.service.frames import receive, send
 from presage.service.published import Published, shared_path
 
@@ -32,7 +32,7 @@ class Model(NamedTuple):
 class Teacher:
     """Hands lessons to a learner in another process, in order; `model` is what it published last."""
 
-    def __init__(self, engine: Engine, folder: Path, snapshots: Path, chains: dict[str, str]) -> None:
+    def __init__(self, engine: Core, folder: Path, snapshots: Path, chains: dict[str, str]) -> None:
         snapshots.mkdir(parents=True, exist_ok=True)
         path = shared_path()
         self._published = Published(engine.layouts, path, create=True)

@@ -10,7 +10,7 @@ from presage.experiments.synthetic.figure import blank_rows, figure_2
 from presage.experiments.synthetic.settings import PAPER
 from presage.later import Later
 
-compiling: Any = Later("presage.drivers.compiling")
+compiling: Any = Later("presage.drivers.compile_time")
 experiment: Any = Later("presage.experiments.synthetic.experiment")
 """Compiled loops are loaded while the artist loads what draws."""
 

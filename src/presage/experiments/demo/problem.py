@@ -4,8 +4,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from presage.drivers.counted import count_experts
-from presage.drivers.losses import Progress
+from presage.drivers.counting.episodes import count_experts
+from presage.drivers.play import Progress
 from presage.forecasters.contract import Forecaster
 from presage.forecasters.direct_table import direct_table
 from presage.forecasters.factored_table import factored_table

@@ -8,7 +8,7 @@ import jax
 import numpy as np
 
 from presage.arrays import log_softmax
-from presage.drivers.blocks import block_experts
+from presage.drivers.batched.episodes import block_experts
 from presage.experiments.binned import binned
 from presage.experiments.github.moments import Moments, find_moments
 from presage.experiments.github.settings import GithubSettings

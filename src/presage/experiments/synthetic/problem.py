@@ -5,8 +5,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from presage.drivers.cores import over_cores
-from presage.drivers.counted import count_experts, count_tables
+from presage.drivers.counting.episodes import count_experts, count_tables
+from presage.drivers.threads import over_cores
 from presage.experiments.synthetic.settings import SyntheticSettings
 from presage.forecasters.direct_table import direct_table
 from presage.forecasters.factored_table import factored_table

@@ -35,7 +35,7 @@ LEAST = 1e-28
 """That of `presage.forecasters.back_off`, here for numba, which would not notice if it changed there."""
 
 
-class Shape(NamedTuple):
+class TableShape(NamedTuple):
     """The distinct tables that a pool of experts reads, and the distinct levels of their chains.
 
     Each level stands after the coarser one that it shrinks to.
@@ -49,7 +49,7 @@ class Shape(NamedTuple):
     judge: Array  # int64: the levels of g of the expert that now-casts, coarse to fine; none without early weights
 
 
-class Sizes(NamedTuple):
+class TableSizes(NamedTuple):
     """Where the tables lie in one stretch of memory, and how strongly levels hold on to coarser ones."""
 
     keys: Array  # int64 [tables]: by which of the distinct keys each is read
@@ -59,7 +59,7 @@ class Sizes(NamedTuple):
     strengths: Array  # float64 [levels]: alpha of the coarsest, kappa of the others
 
 
-class Feedback(NamedTuple):
+class FeedbackArrays(NamedTuple):
     """What is learnt of B trials, and when; orders and moments have one row if all trials share them."""
 
     z: Array  # int32 [B, T]
@@ -91,14 +91,16 @@ class Weighing(NamedTuple):
 
 
 @inlined
-def locate(sizes: Sizes, rows: Array, trial: int, row: int, places: Array) -> None:
+def locate_rows(sizes: TableSizes, rows: Array, trial: int, row: int, places: Array) -> None:
     """Writes into `places` the first cell of the row that an instance names in each table."""
     for table in range(len(places)):
         places[table] = sizes.first[table] + rows[sizes.keys[table], trial, row] * sizes.widths[table]
 
 
 @inlined
-def add(counts: Array, kinds: Array, places: Array, kind: int, context: int, symbol: int, symbols: int) -> None:
+def count_symbol(
+    counts: Array, kinds: Array, places: Array, kind: int, context: int, symbol: int, symbols: int
+) -> None:
     """Counts one symbol in one context of the located row, in every table of one kind."""
     for table in range(len(kinds)):
         if kinds[table] == kind:
@@ -108,7 +110,7 @@ def add(counts: Array, kinds: Array, places: Array, kind: int, context: int, sym
 
 
 @inlined
-def read(
+def read_level(
     counts: Array, place: int, strength: float, parent: int, level: int, context: int, symbols: int, said: Array
 ) -> None:  # fmt: skip
     """Writes into `said[level]` what a level says in one context, shrunk to what its parent has said."""
@@ -124,8 +126,8 @@ def read(
 
 
 @inlined
-def say(
-    counts: Array, shape: Shape, strengths: Array, places: Array, symbols: tuple[int, int], by_level: Array,
+def predict_experts(
+    counts: Array, shape: TableShape, strengths: Array, places: Array, symbols: tuple[int, int], by_level: Array,
     mixed: Array, said: Array, trial: int, row: int,
 ) -> None:  # fmt: skip
     """Writes into `said[trial, row]` [K, Y] what each expert says of the located instance; `mixed` [Y] is scratch."""
@@ -134,12 +136,12 @@ def say(
         kind, place = shape.kinds[shape.tables[level]], places[shape.tables[level]]
         strength, parent = strengths[level], shape.parents[level]
         if kind == PROXIES:
-            read(counts, place, strength, parent, level, 0, proxies, by_level)
+            read_level(counts, place, strength, parent, level, 0, proxies, by_level)
         elif kind == OUTCOMES:
-            read(counts, place, strength, parent, level, 0, outcomes, by_level)
+            read_level(counts, place, strength, parent, level, 0, outcomes, by_level)
         else:
             for proxy in range(proxies):
-                read(counts, place, strength, parent, level, proxy, outcomes, by_level)
+                read_level(counts, place, strength, parent, level, proxy, outcomes, by_level)
     for expert in range(len(shape.g)):
         h, g = shape.h[expert], shape.g[expert] & POSITIVE
         first = by_level[h & POSITIVE, 0] if h >= 0 else 1.0
@@ -154,14 +156,15 @@ def say(
 
 
 @inlined
-def tell(
-    counts: Array, shape: Shape, strengths: Array, places: Array, z: int, outcomes: int, by_level: Array, told: Array
+def nowcast_judge(
+    counts: Array, shape: TableShape, strengths: Array, places: Array, z: int, outcomes: int, by_level: Array,
+    told: Array,
 ) -> None:  # fmt: skip
     """Writes into `told` [Y] the judge's now-cast for the located instance; nothing if there is no judge."""
     if len(shape.judge):
         for level in shape.judge:
             place = places[shape.tables[level]]
-            read(counts, place, strengths[level], shape.parents[level], level, z, outcomes, by_level)
+            read_level(counts, place, strengths[level], shape.parents[level], level, z, outcomes, by_level)
         last = shape.judge[-1] & POSITIVE
         for symbol in range(outcomes):
             told[symbol] = max(by_level[last, z * outcomes + symbol], LEAST)
@@ -172,8 +175,8 @@ def counting_loop(proxies: int, outcomes: int) -> Function:
     """The loop over events that counts, for so many symbols."""
 
     def count_rounds(
-        shape: Shape, sizes: Sizes, stretch: Stretch, counts: Array, rows: Array, feedback: Feedback, said: Array,
-        again: Array, told: Array,
+        shape: TableShape, sizes: TableSizes, stretch: Stretch, counts: Array, rows: Array, feedback: FeedbackArrays,
+        said: Array, again: Array, told: Array,
     ) -> None:  # fmt: skip
         """Writes what each expert says in each round, and what is said of each row as its feedback comes.
 
@@ -200,14 +203,16 @@ def counting_loop(proxies: int, outcomes: int) -> Function:
                     row = feedback.proxies[own, position]
                     at = row if stretch.whole else position - first_proxy
                     z, y = feedback.z[trial, row], feedback.y[trial, row]
-                    locate(sizes, rows, trial, row, places)
+                    locate_rows(sizes, rows, trial, row, places)
                     if again.shape[1]:
-                        say(counts, shape, sizes.strengths, places, symbols, by_level, mixed, again, trial, at)
-                    add(counts, shape.kinds, places, PROXIES, 0, z, proxies)
+                        predict_experts(
+                            counts, shape, sizes.strengths, places, symbols, by_level, mixed, again, trial, at
+                        )
+                    count_symbol(counts, shape.kinds, places, PROXIES, 0, z, proxies)
                     if feedback.outcome_seen[own, row] < feedback.proxy_seen[own, row]:
-                        add(counts, shape.kinds, places, PAIRS, z, y, outcomes)
+                        count_symbol(counts, shape.kinds, places, PAIRS, z, y, outcomes)
                         continue
-                    tell(counts, shape, sizes.strengths, places, z, outcomes, by_level, cast)
+                    nowcast_judge(counts, shape, sizes.strengths, places, z, outcomes, by_level, cast)
                     if told.shape[2]:
                         for symbol in range(outcomes):
                             told[trial, 0, at, symbol] = cast[symbol]
@@ -215,18 +220,20 @@ def counting_loop(proxies: int, outcomes: int) -> Function:
                     row = feedback.outcomes[own, position]
                     at = row if stretch.whole else position - first_outcome
                     z, y = feedback.z[trial, row], feedback.y[trial, row]
-                    locate(sizes, rows, trial, row, places)
-                    add(counts, shape.kinds, places, OUTCOMES, 0, y, outcomes)
+                    locate_rows(sizes, rows, trial, row, places)
+                    count_symbol(counts, shape.kinds, places, OUTCOMES, 0, y, outcomes)
                     if feedback.outcome_seen[own, row] < feedback.proxy_seen[own, row]:
                         continue
-                    tell(counts, shape, sizes.strengths, places, z, outcomes, by_level, cast)
+                    nowcast_judge(counts, shape, sizes.strengths, places, z, outcomes, by_level, cast)
                     if told.shape[2]:
                         for symbol in range(outcomes):
                             told[trial, 1, at, symbol] = cast[symbol]
-                    add(counts, shape.kinds, places, PAIRS, z, y, outcomes)
+                    count_symbol(counts, shape.kinds, places, PAIRS, z, y, outcomes)
                 if now == last:
                     break
-                locate(sizes, rows, trial, now, places)
-                say(counts, shape, sizes.strengths, places, symbols, by_level, mixed, said, trial, now - stretch.start)
+                locate_rows(sizes, rows, trial, now, places)
+                predict_experts(
+                    counts, shape, sizes.strengths, places, symbols, by_level, mixed, said, trial, now - stretch.start
+                )
 
     return compiled(count_rounds)

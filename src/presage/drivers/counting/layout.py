@@ -5,20 +5,20 @@ from typing import NamedTuple
 
 import numpy as np
 
-from presage.drivers.kernels import OUTCOMES, PAIRS, PROXIES, Shape, Sizes
+from presage.drivers.counting.kernels import OUTCOMES, PAIRS, PROXIES, TableShape, TableSizes
 from presage.forecasters.back_off import BackOff
 from presage.forecasters.contract import Forecaster
 from presage.forecasters.table_keys import TableKey
 from presage.spaces import Array, Spaces
 
 
-class LaidOut(NamedTuple):
+class TableLayout(NamedTuple):
     """What some tables count and how they read it."""
 
     spaces: Spaces
     keys: tuple[TableKey, ...]  # all distinct
-    shape: Shape
-    sizes: Sizes
+    shape: TableShape
+    sizes: TableSizes
 
     def rows(self, symbols: Array) -> Array:  # int32 [keys, ...]
         """The row that instances [..., S] name by each key."""
@@ -28,7 +28,7 @@ class LaidOut(NamedTuple):
         return named
 
 
-def lay_out(experts: Sequence[Forecaster], judge: int | None) -> LaidOut:
+def lay_out(experts: Sequence[Forecaster], judge: int | None) -> TableLayout:
     """The distinct tables of some experts, and the levels of their chains; `judge` is the one that now-casts."""
     spaces = experts[0].spaces
     tables: dict[tuple[TableKey, int], int] = {}
@@ -54,9 +54,11 @@ def lay_out(experts: Sequence[Forecaster], judge: int | None) -> LaidOut:
     h, g = (np.array([chain[side][-1] for chain in paths]) for side in (0, 1))
     keys = list(dict.fromkeys(key for key, _ in tables))
     told_by = np.array([] if judge is None else paths[judge][1][1:], np.int64)
-    return LaidOut(
+    return TableLayout(
         spaces,
         tuple(keys),
-        Shape(np.array([kind for _, kind in tables]), of_table, parents, h, g, told_by),
-        Sizes(np.array([keys.index(key) for key, _ in tables]), np.r_[0, ends[:-1]], widths, int(ends[-1]), strengths),
+        TableShape(np.array([kind for _, kind in tables]), of_table, parents, h, g, told_by),
+        TableSizes(
+            np.array([keys.index(key) for key, _ in tables]), np.r_[0, ends[:-1]], widths, int(ends[-1]), strengths
+        ),
     )

@@ -9,7 +9,7 @@ from typing import Any
 import jax
 import jax.monitoring
 
-from presage.drivers.compiling import listen_to_jax
+from presage.drivers.compile_time import listen_to_jax
 
 configure: Callable[[str, Any], None] = jax.config.update
 

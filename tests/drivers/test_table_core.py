@@ -4,12 +4,12 @@ import numpy as np
 import pytest
 
 from presage import Episode, Forecaster, Spaces, direct_network
-from presage.drivers.compiled import run
+from presage.drivers.counting.table_core import LearntCounts, TableFunctions
 from presage.drivers.lessons import Lessons
-from presage.drivers.tally import Counts, Tally
+from presage.drivers.play import run
 from presage.errors import SettingError
 from presage.spaces import EMPTY, Array, Instance
-from tests.drivers.test_counted import backing_off
+from tests.drivers.test_counting import backing_off
 from tests.problems import FORECASTERS, KINDS, MIXED, PLAIN, TABLES, episode
 
 
@@ -17,7 +17,7 @@ class Tallied:
     """An episode predicted and learnt by a tally, a batch a round."""
 
     def __init__(self, forecaster: Forecaster, dealt: Episode) -> None:
-        self.tally, self.episode = Tally(forecaster), dealt
+        self.tally, self.episode = TableFunctions(forecaster), dealt
         self.learnt = self.tally.start()
         self.x, _, _ = dealt.encode(forecaster.spaces)
         self.said = np.zeros((dealt.rounds, forecaster.spaces.outcomes), np.float32)
@@ -90,13 +90,13 @@ def _turned(lessons: Lessons, order: int) -> Lessons:
 
 
 def test_counts_of_twice_the_shape_are_not_shared() -> None:
-    tally = Tally(TABLES["direct-table"](Spaces(3, 2, 2)))
+    tally = TableFunctions(TABLES["direct-table"](Spaces(3, 2, 2)))
     one, two = tally.start(), tally.start()
-    assert isinstance(one, Counts)
+    assert isinstance(one, LearntCounts)
     one.counts[:] = 1
     assert two.counts.sum() == 0
 
 
 def test_networks_are_refused() -> None:
     with pytest.raises(SettingError, match="only tables"):
-        Tally(direct_network(PLAIN))
+        TableFunctions(direct_network(PLAIN))

@@ -12,13 +12,12 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from presage.drivers.cache import use_compile_cache
-from presage.drivers.chunks import in_chunks
-from presage.drivers.compiled import trial_keys
-from presage.drivers.losses import Losses, Progress
-from presage.drivers.rounds import Drawing, at, rehearse_due, rows_at
-from presage.drivers.schedule import Dealt, deal, take_trials, trial_axes
-from presage.drivers.weighed import arrivals_in, feedback_of, weigh
+from presage.drivers.counting.weighing import arrivals_in, feedback_of, weigh
+from presage.drivers.play import Losses, Progress, trial_keys
+from presage.drivers.xla.chunks import in_chunks
+from presage.drivers.xla.compile_cache import use_compile_cache
+from presage.drivers.xla.rounds import Drawing, at, rehearse_due, rows_at
+from presage.drivers.xla.timetable import EpisodeArrays, lay_out_episode, take_trials, trial_axes
 from presage.errors import SettingError, ShapeError
 from presage.forecasters.contract import Forecaster, State, unmoved
 from presage.forecasters.expert_weights import EarlyWeights
@@ -30,7 +29,7 @@ from presage.timeline.arrivals import Arrivals
 from presage.timeline.episode import Episode
 
 
-class Blocks(NamedTuple):
+class BlockProgram(NamedTuple):
     """What is compiled: everything but the arrays."""
 
     forecaster: Forecaster
@@ -39,7 +38,7 @@ class Blocks(NamedTuple):
     outcomes: int
 
 
-class Said(NamedTuple):
+class BlockPredictions(NamedTuple):
     """What was said in each block."""
 
     logs: Array  # [blocks, every, K, Y]
@@ -66,12 +65,12 @@ def block_experts(
     laid = _lay_out(forecaster, episodes)
     dealt, every, root, arriving = laid.dealt, forecaster.replay.every, root_key(key), arrivals_in(episodes)
 
-    def play_chunk(trials: Array) -> Said:
+    def play_chunk(trials: Array) -> BlockPredictions:
         some = take_trials(dealt, trials)
-        said: Said = _play_trials(laid.program, laid.due, some, trial_keys(root, trials + first))
+        said: BlockPredictions = _play_trials(laid.program, laid.due, some, trial_keys(root, trials + first))
         return said
 
-    def finish(trials: Array, said: Said) -> Losses:
+    def finish(trials: Array, said: BlockPredictions) -> Losses:
         logs = said.logs.reshape(len(trials), -1, *said.logs.shape[-2:])[:, : episodes.rounds]
         experts = log_loss(logs, np.broadcast_to(dealt.y[trials][..., None], logs.shape[:-1])).swapaxes(1, 2)
         pool = forecaster.made_of
@@ -93,11 +92,11 @@ def block_episode(forecaster: Forecaster, episode: Episode, key: Any) -> Array: 
     if episode.trials is not None:
         raise ShapeError("one episode is played at a time here", episode.z.shape, "use block_experts for several")
     laid = _lay_out(forecaster, episode)
-    said: Said = _play_one(laid.program, laid.due, laid.dealt, root_key(key))
+    said: BlockPredictions = _play_one(laid.program, laid.due, laid.dealt, root_key(key))
     return np.asarray(said.logs).reshape(-1, said.logs.shape[-1])[: episode.rounds]
 
 
-def prepared_blocks(forecaster: Forecaster, episodes: Episode, key: Any) -> Callable[[], Said]:
+def prepared_blocks(forecaster: Forecaster, episodes: Episode, key: Any) -> Callable[[], BlockPredictions]:
     """The program of `block_experts` for all trials at once, with everything it reads on the device already.
 
     What is said stays on the device: this is how to time the program apart from what the host does.
@@ -107,22 +106,22 @@ def prepared_blocks(forecaster: Forecaster, episodes: Episode, key: Any) -> Call
     return partial(_play_trials, laid.program, *jax.device_put((laid.due, laid.dealt)), keys)
 
 
-class LaidOut(NamedTuple):
+class BlockLayout(NamedTuple):
     """Trials ready for a program."""
 
-    program: Blocks
+    program: BlockProgram
     due: Array  # bool [blocks]: whether training comes first
-    dealt: Dealt
+    dealt: EpisodeArrays
 
 
-def _lay_out(forecaster: Forecaster, episodes: Episode) -> LaidOut:
+def _lay_out(forecaster: Forecaster, episodes: Episode) -> BlockLayout:
     use_compile_cache()
     assert forecaster.replay is not None
     every = forecaster.replay.every
-    dealt, timetable, _ = deal(forecaster.spaces, forecaster.replay, episodes)
+    dealt, timetable, _ = lay_out_episode(forecaster.spaces, forecaster.replay, episodes)
     judged = isinstance(forecaster.made_of, Pool) and isinstance(forecaster.made_of.rule, EarlyWeights)
     most = [_most(order, every) for order in (dealt.proxies, dealt.outcomes)]
-    return LaidOut(Blocks(forecaster, judged, *most), timetable.rehearse[: episodes.rounds : every], dealt)
+    return BlockLayout(BlockProgram(forecaster, judged, *most), timetable.rehearse[: episodes.rounds : every], dealt)
 
 
 def _most(order: Arrivals, every: int) -> int:
@@ -132,22 +131,24 @@ def _most(order: Arrivals, every: int) -> int:
 
 
 @partial(jax.jit, static_argnums=0)
-def _play_one(program: Blocks, due: Array, dealt: Dealt, root: Key) -> Said:
+def _play_one(program: BlockProgram, due: Array, dealt: EpisodeArrays, root: Key) -> BlockPredictions:
     return _play_blocks(program, due, dealt, root)
 
 
 @partial(jax.jit, static_argnums=0)
-def _play_trials(program: Blocks, due: Array, dealt: Dealt, roots: Key) -> Said:
-    return Said(*jax.vmap(partial(_play_blocks, program, due), in_axes=(trial_axes(dealt), 0))(dealt, roots))
+def _play_trials(program: BlockProgram, due: Array, dealt: EpisodeArrays, roots: Key) -> BlockPredictions:
+    return BlockPredictions(
+        *jax.vmap(partial(_play_blocks, program, due), in_axes=(trial_axes(dealt), 0))(dealt, roots)
+    )
 
 
-def _play_blocks(program: Blocks, due: Array, dealt: Dealt, root: Key) -> Said:
+def _play_blocks(program: BlockProgram, due: Array, dealt: EpisodeArrays, root: Key) -> BlockPredictions:
     """The blocks of one trial; `due` [blocks] says whether training comes first."""
     forecaster, replay = program.forecaster, program.forecaster.replay
     assert replay is not None
     last = dealt.z.shape[0] - 1
 
-    def play_block(state: State, block: tuple[Array, Array]) -> tuple[State, Said]:
+    def play_block(state: State, block: tuple[Array, Array]) -> tuple[State, BlockPredictions]:
         number, train = block
         start = number * replay.every
         drawing = Drawing(dealt, replay, root, start)
@@ -162,10 +163,10 @@ def _play_blocks(program: Blocks, due: Array, dealt: Dealt, root: Key) -> Said:
         say = jax.vmap(partial(_each, forecaster, state))
         logs = say(at(dealt.x, rows))  # [every, K, Y]
         if not program.judged:
-            return state, Said(logs, *jnp.zeros((2, 0, 1)))
+            return state, BlockPredictions(logs, *jnp.zeros((2, 0, 1)))
         x, told = arrived(dealt.proxies, program.proxies)
         expected = -(jnp.exp(told)[:, None] * say(x)).sum(-1)
-        return state, Said(logs, expected, jnp.exp(arrived(dealt.outcomes, program.outcomes)[1]))
+        return state, BlockPredictions(logs, expected, jnp.exp(arrived(dealt.outcomes, program.outcomes)[1]))
 
     state = forecaster.init(key_for(root, Purpose.PARAMETERS))
     return jax.lax.scan(play_block, state, (jnp.arange(len(due)), due))[1]

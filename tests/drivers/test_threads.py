@@ -4,7 +4,7 @@ from threading import current_thread
 
 import pytest
 
-from presage.drivers.cores import over_cores
+from presage.drivers.threads import over_cores
 
 
 def test_results_come_in_the_order_of_the_items() -> None:

@@ -32,7 +32,7 @@ def listen_to_jax(register: Callable[..., None]) -> None:
     register(traced)
 
 
-def forgo_linear_algebra() -> None:
+def start_numba_without_blas() -> None:
     """Start numba without BLAS, which it looks for in scipy: a quarter of a second that our loops have no use for.
 
     For commands, whose process is their own: loops of others that multiply matrices could no longer be compiled.

@@ -1,11 +1,15 @@
-"""The loops that score what tables said and weigh them, compiled by numba for each number of outcomes."""
+"""Experts weighed after they have played: what they say does not depend on their weights."""
 
 from functools import lru_cache
 
 import numpy as np
 
-from presage.drivers.kernels import Feedback, Function, Stretch, Weighing, compiled
+from presage.drivers.counting.kernels import WHOLE, FeedbackArrays, Function, Stretch, Weighing, compiled
+from presage.forecasters.expert_weights import EarlyWeights
+from presage.forecasters.mixture import Pool
 from presage.spaces import Array
+from presage.timeline.arrivals import arrivals_of, as_rounds
+from presage.timeline.episode import Episode
 
 
 @lru_cache(maxsize=64)
@@ -38,14 +42,14 @@ def weighing_loop(outcomes: int) -> Function:
     """The loop over events that weighs, for so many outcomes."""
 
     def weigh_rounds(
-        weighing: Weighing, stretch: Stretch, scores: Array, feedback: Feedback, logs: Array, expected: Array,
+        weighing: Weighing, stretch: Stretch, scores: Array, feedback: FeedbackArrays, logs: Array, expected: Array,
         told: Array, leads: Array,
     ) -> None:  # fmt: skip
         """Writes into `leads` [B, K, S] the log-weight of each expert in each round, beside the heaviest one.
 
-        `scores` [B, 2 K + 2] go on from the stretch before: S, B, M and n of `presage.forecasters.expert_weights`. `logs`
-        [B, O, K, Y] are what the experts said, row r of a stretch at r modulo O; `expected` [B, P, K] the losses the
-        judge expected of them when the proxy came; `told` [B, P, Y] its now-cast when the outcome came.
+        `scores` [B, 2 K + 2] go on from the stretch before: S, B, M and n of `presage.forecasters.expert_weights`.
+        `logs` [B, O, K, Y] are what the experts said, row r of a stretch at r modulo O; `expected` [B, P, K] the
+        losses the judge expected of them when the proxy came; `told` [B, P, Y] its now-cast when the outcome came.
         """
         trials, experts = logs.shape[0], logs.shape[2]
         gamma, evenly = weighing.gamma, 1.0 / experts
@@ -118,3 +122,73 @@ def mixing_loop(outcomes: int) -> Function:
                     mixed[now, symbol] += weight * said[now, expert, symbol]
 
     return compiled(mix_rounds)
+
+
+def arrivals_in(episodes: Episode) -> list[Array]:
+    """When the feedback of trials is seen and in which order, with one row where all of them share both."""
+    seen = [as_rounds(part) for part in (episodes.proxy_seen, episodes.outcome_seen)]
+    if seen[0].ndim != seen[1].ndim:
+        seen = [np.broadcast_to(part, episodes.z.shape) for part in seen]
+    orders = [arrivals_of(part) for part in seen]
+    return [np.atleast_2d(part) for part in (*seen, *orders[0], *orders[1])]
+
+
+def feedback_of(trials: Array, z: Array, y: Array, arriving: list[Array]) -> FeedbackArrays:
+    """What is learnt of some of the trials."""
+    return FeedbackArrays(z[trials], y[trials], *(part if len(part) == 1 else part[trials] for part in arriving))
+
+
+def weights_of(pool: Pool, feedback: FeedbackArrays, logs: Array, expected: Array, told: Array) -> Array:  # [B, K, T]
+    """The weights of the experts of a mixture in every round, who said `logs` [B, T, K, Y].
+
+    Early weights need what the judge knew of each row: the losses it expected of the experts when the proxy came
+    [B, T, K], and the outcomes it told when the outcome came [B, T, Y].
+    """
+    trials, rounds, experts, outcomes = logs.shape
+    leads, scores = np.empty((trials, experts, rounds), np.float32), np.zeros((trials, 2 * experts + 2))
+    weighing_loop(outcomes)(weighing_of(pool), WHOLE, scores, feedback, logs, expected, told, leads)
+    return to_weights(pool, leads)
+
+
+def weighing_of(pool: Pool) -> Weighing:
+    """How the experts of a mixture are weighed."""
+    gamma = pool.rule.gamma if isinstance(pool.rule, EarlyWeights) else 1.0
+    return Weighing(isinstance(pool.rule, EarlyWeights), gamma)
+
+
+def to_weights(pool: Pool, leads: Array) -> Array:  # [B, K, T]
+    """The weights of experts from their log-weights beside the heaviest one [B, K, T], which are overwritten."""
+    np.exp(leads, out=leads)
+    leads *= (1 - pool.share * leads.shape[1]) / leads.sum(axis=1, keepdims=True)
+    leads += pool.share
+    return leads
+
+
+def weigh(
+    pool: Pool,
+    feedback: FeedbackArrays,
+    logs: Array,
+    expected: Array,
+    told: Array,
+    *,
+    losses: Array | None = None,
+    mixed: Array | None = None,
+) -> Array:  # [B, T]
+    """The losses of a mixture whose experts said `logs` [B, T, K, Y], the logarithms of their probabilities.
+
+    The losses of the experts [B, K, T] are read off what they said unless given. The mixture's own probabilities are
+    added to `mixed` [B, T, Y], which holds zeros, if it is given.
+    """
+    weights = weights_of(pool, feedback, logs, expected, told)
+    if mixed is not None:
+        for expert in range(logs.shape[2]):
+            mixed += weights[:, expert, :, None] * np.exp(logs[:, :, expert])
+    if losses is None:
+        losses = np.where(feedback.y[:, None] < 0, np.nan, -_at(logs, feedback.y))
+    return -np.log((weights * np.exp(-losses)).sum(axis=1))
+
+
+def _at(logs: Array, y: Array) -> Array:  # [B, K, T]
+    """What was said of the outcomes that came; of others anything."""
+    said = np.take_along_axis(logs, np.maximum(y, 0)[:, :, None, None], axis=-1)[..., 0]
+    return said.swapaxes(1, 2)

@@ -6,7 +6,7 @@ from typing import Any
 import jax
 import numpy as np
 
-from presage.drivers.cores import cores, over_cores
+from presage.drivers.threads import core_count, over_cores
 from presage.spaces import Array
 
 
@@ -22,7 +22,7 @@ def in_chunks(
     `play` is given the numbers of up to `at_most` trials and returns a pytree of JAX arrays; `finish` may turn them,
     as NumPy arrays, into others. Chunks run side by side, one a core; a GPU takes all trials at once.
     """
-    size = min(at_most, -(-trials // cores())) if jax.default_backend() == "cpu" else trials
+    size = min(at_most, -(-trials // core_count())) if jax.default_backend() == "cpu" else trials
 
     chunks = chunked(trials, size)
     started = play(chunks[0])  # returns once it is compiled, so that no two threads compile the same program

@@ -14,7 +14,7 @@ BLOCK = 32
 """The most rows learnt at once when many arrive together."""
 
 
-class Dealt(NamedTuple):
+class EpisodeArrays(NamedTuple):
     """What a program reads of an episode; each part has a trial axis in front, or all trials share it."""
 
     x: Instance  # [T + 1]: a round after the last, whose prediction is thrown away
@@ -38,7 +38,7 @@ class Timetable(NamedTuple):
     rehearse: Array  # bool [T + 1]: whether training steps are taken
 
 
-class Layout(NamedTuple):
+class ProgramShape(NamedTuple):
     """The fixed shapes of a program."""
 
     rows: int  # learnt in one step
@@ -46,13 +46,15 @@ class Layout(NamedTuple):
     open: int  # the most rounds a row stays open: memos are kept for so many rows
 
 
-def deal(spaces: Spaces, replay: Replay | None, episode: Episode) -> tuple[Dealt, Timetable, Layout]:
+def lay_out_episode(
+    spaces: Spaces, replay: Replay | None, episode: Episode
+) -> tuple[EpisodeArrays, Timetable, ProgramShape]:
     """The episode checked against `spaces` and laid out; raises before anything is computed."""
     x, z, y = episode.encode(spaces)
     x = Instance(*(np.concatenate([part, part[..., -1:, :]], axis=-2) for part in x))
     proxy_seen, outcome_seen = (as_rounds(seen) for seen in (episode.proxy_seen, episode.outcome_seen))
     proxies, outcomes = arrivals_of(proxy_seen), arrivals_of(outcome_seen)
-    dealt = Dealt(
+    dealt = EpisodeArrays(
         x=x,
         z=z,
         y=y,
@@ -63,23 +65,23 @@ def deal(spaces: Spaces, replay: Replay | None, episode: Episode) -> tuple[Dealt
         outcomes=outcomes,
     )
     timetable, rows, once = _timetable(replay, proxies, outcomes)
-    return dealt, timetable, Layout(rows, once, _longest_open(proxy_seen, outcome_seen))
+    return dealt, timetable, ProgramShape(rows, once, _longest_open(proxy_seen, outcome_seen))
 
 
-def trial_axes(dealt: Dealt) -> Dealt:
+def trial_axes(dealt: EpisodeArrays) -> EpisodeArrays:
     """The axis of each part to map trials over, None where all trials share it."""
     seen = 0 if dealt.proxy_seen.ndim == 2 else None
     order = [Arrivals(*([0 if part.rows.ndim == 2 else None] * 2)) for part in (dealt.proxies, dealt.outcomes)]
-    return Dealt(Instance(0, 0), 0, 0, 0, 0, seen, *order)
+    return EpisodeArrays(Instance(0, 0), 0, 0, 0, 0, seen, *order)
 
 
-def take_trials(dealt: Dealt, trials: Array) -> Dealt:
+def take_trials(dealt: EpisodeArrays, trials: Array) -> EpisodeArrays:
     """Some of the trials; what all trials share stays shared."""
 
     def take(axis: int | None, part: Array) -> Array:
         return part if axis is None else part[trials]
 
-    return Dealt(*jax.tree.map(take, trial_axes(dealt), dealt, is_leaf=lambda axis: axis is None))
+    return EpisodeArrays(*jax.tree.map(take, trial_axes(dealt), dealt, is_leaf=lambda axis: axis is None))
 
 
 def _timetable(replay: Replay | None, proxies: Arrivals, outcomes: Arrivals) -> tuple[Timetable, int, bool]:

@@ -4,10 +4,11 @@ import numpy as np
 import pytest
 
 from presage import Episode, Spaces, direct_network, direct_table, factored_table, mixture, play_trials, residual_table
-from presage.drivers import counted, kernels, weighed
-from presage.drivers.compiled import play_experts, run_trials
-from presage.drivers.counted import can_count, count_experts, count_tables
-from presage.drivers.losses import Losses
+from presage.drivers.counting import episodes as counted
+from presage.drivers.counting import kernels
+from presage.drivers.counting import weighing as weighed
+from presage.drivers.counting.episodes import can_count, count_experts, count_tables
+from presage.drivers.play import Losses, play_experts, run_trials
 from presage.errors import SettingError, ShapeError
 from presage.forecasters.contract import Forecaster
 from tests.problems import FORECASTERS, KINDS, MIXED, PLAIN, TABLES, episode

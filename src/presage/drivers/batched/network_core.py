@@ -1,27 +1,60 @@
-"""Rows learnt batch after batch, as a service does: what the compiled driver learns between two rounds.
+"""The core that trains networks: rows learnt batch after batch, between which the windows are rehearsed."""
 
-The order within a batch is that of a round: proxies, then outcomes, both as they were predicted, then due training.
-Batches are cut into pieces of fixed shapes, so the same rows in the same batches give the same bits.
-"""
-
-from functools import lru_cache
+from functools import lru_cache, partial
 from typing import Any, NamedTuple
 
 import jax
 import numpy as np
 
 from presage.drivers.lessons import Lessons
-from presage.drivers.windows import Windows
 from presage.forecasters.contract import Forecaster, Rows, State
 from presage.forecasters.random_keys import Purpose, key_for, root_key
-from presage.forecasters.replay import Window
-from presage.spaces import EMPTY, Array, Instance
+from presage.forecasters.replay import Replay, Window, draw_positions
+from presage.spaces import EMPTY, Array, Instance, Spaces
+
+
+class ReplayWindows:
+    """The last rows whose proxy, and the last whose outcome, became known."""
+
+    def __init__(self, replay: Replay, spaces: Spaces) -> None:
+        self.replay = replay
+        self.proxies = Window(replay.proxy_window, spaces)
+        self.outcomes = Window(replay.outcome_window, spaces)
+
+    def proxy(self, x: Instance, z: int, position: int) -> None:
+        """A proxy arrives; `position` is that of its outcome, where that came first (otherwise EMPTY)."""
+        self.proxies.append(x, z, EMPTY)
+        if position != EMPTY:
+            self.outcomes.complete(position, z)
+
+    def outcome(self, x: Instance, z: int, y: int) -> int:
+        """The position of an outcome that arrives; z is EMPTY if its proxy is still out."""
+        return self.outcomes.append(x, z, y)
+
+    def draw(self, root: Array, step: int) -> tuple[Rows, Rows]:
+        """The batches of one step."""
+        return (
+            self._batch(self.proxies, root, Purpose.PROXY_BATCH, step),
+            self._batch(self.outcomes, root, Purpose.OUTCOME_BATCH, step),
+        )
+
+    def _batch(self, window: Window, root: Array, purpose: Purpose, step: int) -> Rows:
+        batch = self.replay.batch
+        positions = np.asarray(_draw(root, purpose, step, window.known, window.size, batch))
+        weight = np.full(batch, window.known >= self.replay.start, np.int32)
+        return Rows(*window.rows(positions), (), weight)
+
+
+@partial(jax.jit, static_argnums=(1, 4, 5))
+def _draw(root: Array, purpose: Purpose, step: int, known: int, window: int, batch: int) -> Array:  # noqa: PLR0917
+    return draw_positions(key_for(root, purpose, step), known, window, batch)
+
 
 PIECES = (16, 256)
 """Rows learnt at once: few where few came, otherwise many."""
 
 
-class BatchLearner:
+class NetworkLearning:
     """A forecaster that learns batch after batch; it predicts nothing, what was predicted comes with the rows."""
 
     def __init__(self, forecaster: Forecaster, key: Any = 0) -> None:
@@ -30,7 +63,7 @@ class BatchLearner:
         self._root = root_key(key)
         self._run = _compiled(forecaster)
         self._state = jax.tree.map(jax.numpy.array, forecaster.init(key_for(self._root, Purpose.PARAMETERS)))
-        self._windows = Windows(forecaster.replay, forecaster.spaces) if forecaster.replay else None
+        self._windows = ReplayWindows(forecaster.replay, forecaster.spaces) if forecaster.replay else None
         self._rows = np.full(forecaster.replay.outcome_window if forecaster.replay else 0, EMPTY, np.int64)
         self._memo = memo_shape(forecaster)
 
@@ -93,7 +126,7 @@ class BatchLearner:
             return EMPTY
         return int(known - 1 - (known - 1 - places[0]) % size)
 
-    def _rehearse(self, windows: Windows, before: int) -> None:
+    def _rehearse(self, windows: ReplayWindows, before: int) -> None:
         replay = windows.replay
         first, last = before // replay.every, self.predictions // replay.every
         for step in range(first * replay.steps, last * replay.steps):

@@ -12,7 +12,7 @@ Done = TypeVar("Done")
 _here = local()
 
 
-def cores() -> int:
+def core_count() -> int:
     """How many cores this process may use."""
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
@@ -24,7 +24,7 @@ def over_cores(work: Callable[[Item], Done], items: Iterable[Item]) -> list[Done
     """
     if getattr(_here, "busy", False):
         return [work(item) for item in items]
-    with ThreadPoolExecutor(cores(), initializer=_begin) as threads:
+    with ThreadPoolExecutor(core_count(), initializer=_begin) as threads:
         try:
             return list(threads.map(work, items))
         except BaseException:

@@ -5,10 +5,10 @@ import sys
 
 SCRIPT = """
 import sys
-from presage.drivers.compiling import forgo_linear_algebra
+from presage.drivers.compile_time import forgo_linear_algebra
 forgo_linear_algebra()
 from presage import Delays, Episode, Spaces, factored_table
-from presage.drivers.counted import count_experts
+from presage.drivers.counting.episodes import count_experts
 episode = Episode.fixed([[0, 0, 0]], [[0, 0, 0]], [[1, 1, 1]], Delays(proxy=0, outcome=1))
 print(round(float(count_experts(factored_table(Spaces(1, 2, 2)), episode).own[0, 2]), 3), "scipy.linalg" in sys.modules)
 import scipy.linalg

@@ -2,17 +2,16 @@
 
 from collections.abc import Callable
 from functools import partial
-from typing import Any
+from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
 import numpy as np
 
-from presage.drivers.cache import use_compile_cache
-from presage.drivers.chunks import in_chunks
-from presage.drivers.losses import Losses, Progress
-from presage.drivers.rounds import Played, Program, play_rounds
-from presage.drivers.schedule import Dealt, Timetable, deal, take_trials, trial_axes
+from presage.drivers.xla.chunks import in_chunks
+from presage.drivers.xla.compile_cache import use_compile_cache
+from presage.drivers.xla.rounds import Played, Program, play_rounds
+from presage.drivers.xla.timetable import EpisodeArrays, Timetable, lay_out_episode, take_trials, trial_axes
 from presage.errors import ShapeError
 from presage.forecasters.contract import Forecaster
 from presage.forecasters.mixture import MixtureMemo
@@ -20,6 +19,16 @@ from presage.forecasters.random_keys import Key, Purpose, key_for, root_key
 from presage.metrics.regret import log_loss
 from presage.spaces import Array
 from presage.timeline.episode import Episode
+
+Progress = Callable[[int], None]
+"""Is told how many more trials are done."""
+
+
+class Losses(NamedTuple):
+    """The losses of a forecaster, and of the experts it mixes."""
+
+    own: Array  # [R, T]
+    experts: Array | None  # [R, K, T]; None unless it is a mixture
 
 
 def play(forecaster: Forecaster, episode: Episode, key: Any) -> Array:
@@ -57,7 +66,7 @@ def run(forecaster: Forecaster, episode: Episode, key: Any, *, nowcasts: bool = 
     if episode.trials is not None:
         raise ShapeError("one episode is played at a time here", episode.z.shape, "use play_trials for several")
     use_compile_cache()
-    dealt, timetable, layout = deal(forecaster.spaces, forecaster.replay, episode)
+    dealt, timetable, layout = lay_out_episode(forecaster.spaces, forecaster.replay, episode)
     played: Played = _one(Program(forecaster, layout, nowcasts), timetable, dealt, root_key(key))
     return played
 
@@ -74,13 +83,13 @@ def prepared(forecaster: Forecaster, episodes: Episode, key: Any) -> Callable[[]
     The losses stay on the device: this is how to time the program apart from checks and transfers.
     """
     use_compile_cache()
-    dealt, timetable, layout = deal(forecaster.spaces, forecaster.replay, episodes)
+    dealt, timetable, layout = lay_out_episode(forecaster.spaces, forecaster.replay, episodes)
     keys = trial_keys(root_key(key), jnp.arange(len(episodes.z)))
     return partial(_many_losses, Program(forecaster, layout), *jax.device_put((timetable, dealt)), keys)
 
 
 def _over_trials(
-    many: Callable[[Program, Timetable, Dealt, Key], Any],
+    many: Callable[[Program, Timetable, EpisodeArrays, Key], Any],
     forecaster: Forecaster,
     episodes: Episode,
     key: Any,
@@ -91,7 +100,7 @@ def _over_trials(
     if episodes.trials is None:
         raise ShapeError("trials need a leading axis", episodes.z.shape, "use play, or Episode.stack([episode])")
     use_compile_cache()
-    dealt, timetable, layout = deal(forecaster.spaces, forecaster.replay, episodes)
+    dealt, timetable, layout = lay_out_episode(forecaster.spaces, forecaster.replay, episodes)
     program, root = Program(forecaster, layout, nowcasts), root_key(key)
 
     def play_chunk(trials: Array) -> Any:
@@ -110,17 +119,17 @@ def trial_keys(root: Key, trials: Array) -> Key:
 
 
 @partial(jax.jit, static_argnums=0)
-def _one(program: Program, timetable: Timetable, dealt: Dealt, root: Key) -> Played:
+def _one(program: Program, timetable: Timetable, dealt: EpisodeArrays, root: Key) -> Played:
     return play_rounds(program, timetable, dealt, root)
 
 
 @partial(jax.jit, static_argnums=0)
-def _many(program: Program, timetable: Timetable, dealt: Dealt, roots: Key) -> Played:
+def _many(program: Program, timetable: Timetable, dealt: EpisodeArrays, roots: Key) -> Played:
     return _each_trial(program, timetable, dealt, roots)
 
 
 @partial(jax.jit, static_argnums=0)
-def _many_losses(program: Program, timetable: Timetable, dealt: Dealt, roots: Key) -> Losses:
+def _many_losses(program: Program, timetable: Timetable, dealt: EpisodeArrays, roots: Key) -> Losses:
     played = _each_trial(program, timetable, dealt, roots)
     own = log_loss(played.log_probabilities, dealt.y)
     if not isinstance(played.memos, MixtureMemo):
@@ -130,6 +139,6 @@ def _many_losses(program: Program, timetable: Timetable, dealt: Dealt, roots: Ke
     return Losses(own, log_loss(said, y))
 
 
-def _each_trial(program: Program, timetable: Timetable, dealt: Dealt, roots: Key) -> Played:
+def _each_trial(program: Program, timetable: Timetable, dealt: EpisodeArrays, roots: Key) -> Played:
     one = partial(play_rounds, program, timetable)
     return Played(*jax.vmap(one, in_axes=(trial_axes(dealt), 0))(dealt, roots))

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 import jax
 import jax.numpy as jnp
 
-from presage.drivers.schedule import Dealt, Layout, Timetable
+from presage.drivers.xla.timetable import EpisodeArrays, ProgramShape, Timetable
 from presage.forecasters.contract import Forecaster, Memo, Rows, State
 from presage.forecasters.random_keys import Key, Purpose, key_for
 from presage.forecasters.replay import Replay, draw_positions
@@ -43,11 +43,11 @@ class Program(NamedTuple):
     """What is compiled: everything but the arrays."""
 
     forecaster: Forecaster
-    layout: Layout
+    layout: ProgramShape
     nowcasts: bool = False
 
 
-def play_rounds(program: Program, timetable: Timetable, dealt: Dealt, root: Key) -> Played:
+def play_rounds(program: Program, timetable: Timetable, dealt: EpisodeArrays, root: Key) -> Played:
     """The rounds of one trial."""
     forecaster, layout, nowcasts = program
     rounds = dealt.z.shape[0]
@@ -60,7 +60,7 @@ def play_rounds(program: Program, timetable: Timetable, dealt: Dealt, root: Key)
         t, todo = now
         place = (t - 1) % layout.open
         memos = jax.tree.map(lambda kept, new: kept.at[place].set(new), carry.memos, carry.last)
-        state = _learn(forecaster, layout, Revealed(dealt, memos, t), todo, carry.state)
+        state = _learn(forecaster, layout, RevealedFeedback(dealt, memos, t), todo, carry.state)
         if forecaster.replay:
             drawing = Drawing(dealt, forecaster.replay, root, t)
             due = partial(rehearse_due, forecaster, drawing)
@@ -74,10 +74,10 @@ def play_rounds(program: Program, timetable: Timetable, dealt: Dealt, root: Key)
     return Played(log_probabilities, memos, told, carry.state)
 
 
-class Revealed(NamedTuple):
+class RevealedFeedback(NamedTuple):
     """What is revealed at the end of the round before round t."""
 
-    dealt: Dealt
+    dealt: EpisodeArrays
     memos: Memo
     t: Array
 
@@ -101,7 +101,9 @@ class Revealed(NamedTuple):
         return Rows(at(self.dealt.x, rows), z, y, memos, weight)
 
 
-def _learn(forecaster: Forecaster, layout: Layout, revealed: Revealed, todo: Timetable, state: State) -> State:
+def _learn(
+    forecaster: Forecaster, layout: ProgramShape, revealed: RevealedFeedback, todo: Timetable, state: State
+) -> State:
     """The state after the feedback of the round before: all proxies first, then all outcomes."""
     if layout.once:
         return forecaster.learn(state, revealed.proxies(0, layout.rows), revealed.outcomes(0, layout.rows))
@@ -129,7 +131,7 @@ def rehearse_due(forecaster: Forecaster, drawing: "Drawing", state: State) -> St
 class Drawing(NamedTuple):
     """What can be drawn from the replay windows before round t."""
 
-    dealt: Dealt
+    dealt: EpisodeArrays
     replay: Replay
     root: Key
     t: Array
@@ -151,7 +153,7 @@ class Drawing(NamedTuple):
         return Rows(at(self.dealt.x, rows), z, self.dealt.y[rows], (), weight)
 
 
-def _proxy_of(dealt: Dealt, t: Array) -> Array:
+def _proxy_of(dealt: EpisodeArrays, t: Array) -> Array:
     """The proxy of round t; where nobody knows it any will do."""
     return jnp.maximum(dealt.z[jnp.minimum(t, len(dealt.z) - 1)], 0)
 

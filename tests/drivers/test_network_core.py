@@ -5,11 +5,11 @@ import numpy as np
 import pytest
 
 from presage import Episode, Forecaster
-from presage.drivers.batches import BatchLearner, memo_shape
-from presage.drivers.compiled import run
+from presage.drivers.batched.network_core import NetworkLearning, memo_shape
+from presage.drivers.core import digest
 from presage.drivers.lessons import Lessons
+from presage.drivers.play import run
 from presage.forecasters.contract import State
-from presage.service.engines import digest
 from presage.spaces import EMPTY, Array, Instance
 from tests.problems import FORECASTERS, KINDS, MIXED, PLAIN, TABLES, episode
 
@@ -24,7 +24,7 @@ class Played:
         self.memos = np.zeros((dealt.rounds, memo_shape(forecaster).width), np.float32)
         self.said: list[Array] = []
 
-    def rounds(self, learner: BatchLearner, first: int, last: int) -> None:
+    def rounds(self, learner: NetworkLearning, first: int, last: int) -> None:
         for now in range(first, last):
             forecast = self.forecaster.predict(learner.state, Instance(self.x.symbols[now], self.x.dense[now]))
             self.said.append(np.asarray(forecast.log_probabilities))
@@ -55,7 +55,7 @@ def leaves(state: State) -> list[Array]:
 @pytest.mark.parametrize("name", FORECASTERS)
 def test_batches_of_a_round_each_give_the_numbers_of_compiled(name: str, kind: str) -> None:
     forecaster, dealt = FORECASTERS[name](PLAIN), episode(kind)
-    learner, played = BatchLearner(forecaster, 5), Played(forecaster, dealt)
+    learner, played = NetworkLearning(forecaster, 5), Played(forecaster, dealt)
     played.rounds(learner, 0, dealt.rounds)
     compiled = run(forecaster, dealt, 5)
     assert np.abs(np.stack(played.said) - np.asarray(compiled.log_probabilities)).max() < 1e-5
@@ -66,9 +66,9 @@ def test_batches_of_a_round_each_give_the_numbers_of_compiled(name: str, kind: s
 @pytest.mark.parametrize("name", ["residual-table", "residual-network", "mixture", "mixture-networks"])
 def test_a_learner_that_stops_and_goes_on_is_one_that_never_stopped(name: str) -> None:
     forecaster, dealt = FORECASTERS[name](MIXED), episode("varying", MIXED, rounds=120)
-    steady, played = BatchLearner(forecaster, 1), Played(forecaster, dealt)
+    steady, played = NetworkLearning(forecaster, 1), Played(forecaster, dealt)
     played.rounds(steady, 0, 120)
-    stopped, resumed, again = BatchLearner(forecaster, 1), BatchLearner(forecaster, 1), Played(forecaster, dealt)
+    stopped, resumed, again = NetworkLearning(forecaster, 1), NetworkLearning(forecaster, 1), Played(forecaster, dealt)
     again.rounds(stopped, 0, 70)
     resumed.restore(stopped.tensors(), stopped.predictions)
     assert digest(resumed) == digest(stopped)
@@ -78,7 +78,7 @@ def test_a_learner_that_stops_and_goes_on_is_one_that_never_stopped(name: str) -
 
 def test_pieces_of_a_large_batch_count_as_the_whole() -> None:
     forecaster, dealt = TABLES["residual-table"](PLAIN), episode("at once", rounds=700)
-    learner, played = BatchLearner(forecaster), Played(forecaster, dealt)
+    learner, played = NetworkLearning(forecaster), Played(forecaster, dealt)
     rows = np.arange(700)
     learner.learn(played.lessons(rows, 0, 10**9), played.lessons(rows[:0], 1, 0), 700)
     counts = leaves(learner.state)[0]

@@ -1,20 +1,20 @@
-"""Two ways to run a served forecaster: tables by counting, networks by XLA; one set of functions for both."""
+"""The core that serves and learns live: tables by counting, networks by XLA, one set of functions for both."""
 
 import hashlib
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
-from presage.drivers.counted import can_count
+from presage.drivers.counting.episodes import can_count
+from presage.drivers.counting.table_core import BatchPredictions, LearntCounts, TableFunctions
 from presage.drivers.lessons import Lessons
-from presage.drivers.tally import Counts, Said, Tally
 from presage.forecasters.contract import Forecaster
 from presage.forecasters.expert_weights import weights
 from presage.forecasters.mixture import Pool, experts_of
 from presage.later import Later
 from presage.spaces import Array, Instance
 
-batches: Any = Later("presage.drivers.batches")
+batches: Any = Later("presage.drivers.batched.network_core")
 jax: Any = Later("jax")
 """Only networks need JAX, which takes a second and 200 megabytes."""
 
@@ -22,7 +22,7 @@ Parameters = tuple[Array, ...]
 """What predictions are computed from, as plain arrays."""
 
 
-class Layout(NamedTuple):
+class ArrayLayout(NamedTuple):
     """The shape and type of one array."""
 
     shape: tuple[int, ...]
@@ -51,14 +51,14 @@ class Learning(Protocol):
         ...
 
 
-class Engine(Protocol):
+class Core(Protocol):
     """The functions of a served forecaster."""
 
     forecaster: Forecaster
-    layouts: tuple[Layout, ...]  # of the parameters
+    layouts: tuple[ArrayLayout, ...]  # of the parameters
     memo_width: int
 
-    def predict(self, parameters: Parameters, x: Instance) -> Said:
+    def predict(self, parameters: Parameters, x: Instance) -> BatchPredictions:
         """What is said of instances [N, ...]."""
         ...
 
@@ -75,9 +75,9 @@ class Engine(Protocol):
         ...
 
 
-def engine_for(forecaster: Forecaster) -> Engine:
+def core_for(forecaster: Forecaster) -> Core:
     """The faster engine that can run a forecaster."""
-    return CountingEngine(forecaster) if can_count(forecaster) else TensorEngine(forecaster)
+    return TableCore(forecaster) if can_count(forecaster) else NetworkCore(forecaster)
 
 
 def digest(learning: Learning) -> str:
@@ -89,28 +89,28 @@ def digest(learning: Learning) -> str:
     return found.hexdigest()
 
 
-class CountingEngine:
+class TableCore:
     """Tables and mixtures of tables."""
 
     def __init__(self, forecaster: Forecaster) -> None:
         self.forecaster = forecaster
-        self._tally = Tally(forecaster)
-        self.layouts = tuple(Layout(shape, "<f8") for shape in self._tally.shapes())
+        self._tally = TableFunctions(forecaster)
+        self.layouts = tuple(ArrayLayout(shape, "<f8") for shape in self._tally.shapes())
         self.memo_width = self._tally.memo_width
 
-    def predict(self, parameters: Parameters, x: Instance) -> Said:
+    def predict(self, parameters: Parameters, x: Instance) -> BatchPredictions:
         """What is said of instances [N, ...]."""
-        return self._tally.predict(Counts(*parameters), x)
+        return self._tally.predict(LearntCounts(*parameters), x)
 
     def nowcast(self, parameters: Parameters, x: Instance, z: Array) -> Array:
         """The log-probabilities [N, Y] of instances whose proxies are known."""
-        return self._tally.nowcast(Counts(*parameters), x, z)
+        return self._tally.nowcast(LearntCounts(*parameters), x, z)
 
     def weights(self, parameters: Parameters) -> dict[str, float]:
         """The weight of each expert, summed over those of one name."""
         if not self.memo_width:
             return {}
-        return _by_name(self.forecaster, self._tally.weights(Counts(*parameters)))
+        return _by_name(self.forecaster, self._tally.weights(LearntCounts(*parameters)))
 
     def learner(self) -> Learning:
         """A learner that knows nothing yet, with its loops compiled."""
@@ -120,13 +120,13 @@ class CountingEngine:
         said = self._tally.predict(learnt, x)
         lesson = Lessons(x, rows, rows, said.memo, np.zeros(1, np.int64))
         self._tally.learn(learnt, lesson, lesson)
-        return TallyLearner(self._tally)
+        return TableLearning(self._tally)
 
 
-class TallyLearner:
+class TableLearning:
     """What a tally has learnt."""
 
-    def __init__(self, tally: Tally) -> None:
+    def __init__(self, tally: TableFunctions) -> None:
         self.predictions = 0
         self._tally, self._learnt = tally, tally.start()
 
@@ -145,27 +145,27 @@ class TallyLearner:
 
     def restore(self, tensors: dict[str, Array], predictions: int) -> None:
         """Go on from other counts and scores."""
-        self._learnt = Counts(*(tensors[name].copy() for name in Counts._fields))
+        self._learnt = LearntCounts(*(tensors[name].copy() for name in LearntCounts._fields))
         self.predictions = predictions
 
 
-class TensorEngine:
+class NetworkCore:
     """Networks, and mixtures with networks among their experts."""
 
     def __init__(self, forecaster: Forecaster) -> None:
         self.forecaster = forecaster
         leaves, self._structure = jax.tree.flatten(jax.eval_shape(forecaster.init, jax.random.key(0)))
-        self.layouts = tuple(Layout(leaf.shape, np.dtype(leaf.dtype).str) for leaf in leaves)
+        self.layouts = tuple(ArrayLayout(leaf.shape, np.dtype(leaf.dtype).str) for leaf in leaves)
         self._memo = batches.memo_shape(forecaster)
         self.memo_width = self._memo.width
 
-    def predict(self, parameters: Parameters, x: Instance) -> Said:
+    def predict(self, parameters: Parameters, x: Instance) -> BatchPredictions:
         """What is said of instances [N, ...], one after another."""
         state = jax.tree.unflatten(self._structure, parameters)
         rows = zip(x.symbols, x.dense, strict=True)
         forecasts = [self.forecaster.predict(state, Instance(*row)) for row in rows]
         said = np.stack([np.asarray(each.log_probabilities, np.float32) for each in forecasts])
-        return Said(said, np.stack([self._memo.flatten(each.memo) for each in forecasts]))
+        return BatchPredictions(said, np.stack([self._memo.flatten(each.memo) for each in forecasts]))
 
     def nowcast(self, parameters: Parameters, x: Instance, z: Array) -> Array:
         """The log-probabilities [N, Y] of instances whose proxies are known."""

@@ -1,0 +1,1 @@
+"""Tables by counting, in loops compiled by numba."""

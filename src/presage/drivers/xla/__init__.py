@@ -1,0 +1,1 @@
+"""Episodes as XLA programs: one trial written down, mapped over many."""
