@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 
 from presage.files import write_together
-from presage.logs.kinds import KEY, TIME
+from presage.logs.columns import KEY, TIME
 from presage.logs.tables import parquet_files, read_table
 
 TASK = Path(__file__).with_name("commits.toml")

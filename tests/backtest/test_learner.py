@@ -15,11 +15,11 @@ from presage.backtest.replay import replay
 from presage.drivers.counting import episodes as stretches
 from presage.drivers.counting.episodes import lay_out_log
 from presage.forecasters.catalogue import chosen_forecasters, named_forecasters
-from presage.logs.dealers.written import Flaws
 from presage.logs.episodes import to_episode
-from presage.logs.rows import LogRows, Revealed, read_log
-from presage.logs.simulate import simulate
+from presage.logs.rows import LogRows, SignalRows, read_log
 from presage.metrics.regret import log_loss
+from presage.simulation.simulate import simulate
+from presage.simulation.tables import Flaws
 from presage.spaces import Array, Instance
 from presage.task.task import Task, load_task
 from presage.worlds.shop import ShopSettings
@@ -46,7 +46,7 @@ def problem_of(task: Task, rows: LogRows) -> Problem:
 def some_rows(rows: LogRows, chosen: Array) -> LogRows:
     """The log as if only these rows had been written: those at the beginning hear nothing back for weeks."""
 
-    def some(signal: Revealed) -> Revealed:
+    def some(signal: SignalRows) -> SignalRows:
         return signal._replace(symbols=signal.symbols[chosen], known_at=signal.known_at[chosen])
 
     return rows._replace(

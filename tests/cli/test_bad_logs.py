@@ -8,7 +8,7 @@ from typing import NamedTuple
 import duckdb
 import pytest
 
-from presage.logs import room
+from presage.logs import rows as room
 from tests.cli.typed import Done, Presage
 from tests.logs.given import csv, parquet
 

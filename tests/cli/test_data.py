@@ -7,12 +7,12 @@ import pytest
 from click.testing import CliRunner
 
 from presage.cli.data import data
-from presage.logs.bigquery import QUERY
-from presage.logs.commits import read_commits
-from presage.logs.marketplace import read_market
+from presage.experiments.data.commit_tables import QUERY
+from presage.experiments.data.commits import read_commits
+from presage.experiments.data.marketplace import read_market
 from tests.cli.typed import Presage
+from tests.experiments.data.test_market_tables import log_file, random_events
 from tests.logs.places import make_clones
-from tests.logs.test_marketplace import log_file, random_events
 
 
 @pytest.fixture

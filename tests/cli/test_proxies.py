@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from presage.cli.talk import progress_bar
-from presage.logs.simulate import simulate
+from presage.simulation.simulate import simulate
 from presage.worlds.shop import ShopSettings
 from tests.cli.typed import Presage
 from tests.logs.given import table

@@ -8,9 +8,9 @@ import pytest
 from click.testing import CliRunner
 
 from presage.cli.task import task
-from presage.logs.dealers.written import Flaws
 from presage.logs.rows import read_log
-from presage.logs.simulate import simulate
+from presage.simulation.simulate import simulate
+from presage.simulation.tables import Flaws
 from presage.task.columns import EventColumns
 from presage.task.features import Category, Feature
 from presage.task.task import load_task, read_task

@@ -19,6 +19,9 @@ import pytest
 from presage import Forecaster, Spaces, direct_table, factored_table, mixture
 from presage.charts.curves import Axes, curves_panel
 from presage.cli.reproduce import reproduce
+from presage.experiments.data.acquisitions import OUTCOME_DAYS, PROXY_DAYS, count_acquisitions
+from presage.experiments.data.commit_tables import QUERY
+from presage.experiments.data.marketplace import build_market
 from presage.experiments.github import problem as github_problem
 from presage.experiments.github import settings as github
 from presage.experiments.github.moments import Moments, find_moments
@@ -34,9 +37,6 @@ from presage.experiments.synthetic import settings as synthetic
 from presage.experiments.synthetic.figure import mix_rows
 from presage.experiments.tuning import FIRST, SECOND, Search
 from presage.forecasters.contract import Rows
-from presage.logs.acquisitions import OUTCOME_DAYS, PROXY_DAYS, count_acquisitions
-from presage.logs.bigquery import QUERY
-from presage.logs.marketplace import build_market
 from presage.metrics.intervals import mean_interval
 from presage.spaces import Instance
 from presage.worlds.marketplace import DAYS, ENGAGEMENTS, MarketplaceSettings

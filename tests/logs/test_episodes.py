@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from presage.logs.episodes import seen, to_episode
-from presage.logs.resolved import NEVER_AT
-from presage.logs.rows import LogRows, Revealed
+from presage.logs.rows import LogRows, SignalRows
+from presage.logs.signals import NEVER_AT
 from presage.spaces import Features, Instance
 from presage.timeline.arrivals import arrivals
 from presage.timeline.episode import NEVER
@@ -24,9 +24,9 @@ def test_a_prediction_sees_exactly_what_was_known_before_its_moment(trial: int) 
 
 def rows() -> LogRows:
     shown_at = np.array([10, 10, 20, 30])
-    proxy = Revealed("proxy", np.array([0, 1, -1, 1], np.int32), np.array([10, 20, NEVER_AT, 31]))
-    late = Revealed("late", np.array([1, 1, 1, 1], np.int32), np.array([30, 30, 30, 30]))
-    outcome = Revealed("outcome", np.array([0, 1, 1, 0], np.int32), np.array([20, 29, 30, 99]))
+    proxy = SignalRows("proxy", np.array([0, 1, -1, 1], np.int32), np.array([10, 20, NEVER_AT, 31]))
+    late = SignalRows("late", np.array([1, 1, 1, 1], np.int32), np.array([30, 30, 30, 30]))
+    outcome = SignalRows("outcome", np.array([0, 1, 1, 0], np.int32), np.array([20, 29, 30, 99]))
     instances = Instance(np.zeros((4, 1), np.int32), np.zeros((4, 0), np.float32))
     return LogRows(np.arange(4), shown_at, instances, (proxy, late), outcome, None, Features(symbols=(1,)), {})
 

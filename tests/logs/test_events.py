@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 from presage.errors import DataError
-from presage.logs.resolved import NEVER_AT
 from presage.logs.rows import LogRows, read_log
+from presage.logs.signals import NEVER_AT
 from presage.task.task import Task, read_task
 from tests.logs.given import csv, table
 from tests.logs.places import real_data

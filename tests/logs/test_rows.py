@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 
 from presage.errors import DataError
-from presage.logs import vocabularies
-from presage.logs.resolved import NEVER_AT
+from presage.logs import encoding as vocabularies
 from presage.logs.rows import read_log
+from presage.logs.signals import NEVER_AT
 from presage.spaces import EMPTY, Array, SetOf
 from presage.task.features import hashed_symbol
 from tests.logs.given import DAY, csv, parquet, same, table, task_of

@@ -7,10 +7,12 @@ import numpy as np
 import pytest
 
 from presage.errors import DataError, OutputError, SettingError
-from presage.logs.dealers import dealt, marketplace, shop
-from presage.logs.dealers.written import Flaws
 from presage.logs.rows import LogRows, read_log
-from presage.logs.simulate import WORLDS, WorldSettings, simulate
+from presage.simulation import market_log as marketplace
+from presage.simulation import shop_log as shop
+from presage.simulation import tables as dealt
+from presage.simulation.simulate import WORLDS, WorldSettings, simulate
+from presage.simulation.tables import Flaws
 from presage.spaces import Array
 from presage.task.task import load_task
 from presage.worlds.marketplace import MarketplaceSettings

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from presage.errors import DataError
-from presage.logs.kinds import KEY, NUMBER, TEXT, TIME, WHOLE, Kind
+from presage.logs.columns import KEY, NUMBER, TEXT, TIME, WHOLE, ColumnKind
 from presage.logs.tables import Columns, connected, read_table
 from tests.logs.places import parquet_bytes
 
@@ -96,7 +96,7 @@ def test_text_files_mean_the_same(tmp_path: Path, name: str, text: str) -> None:
     ],
 )
 def test_what_cannot_be_read_is_refused_in_one_line(
-    tmp_path: Path, name: str, text: str | None, kinds: dict[str, Kind], words: str
+    tmp_path: Path, name: str, text: str | None, kinds: dict[str, ColumnKind], words: str
 ) -> None:
     if text is not None:
         written(tmp_path / name, text)
@@ -128,7 +128,7 @@ def test_what_duckdb_makes_of_an_interrupt_is_an_interrupt_again() -> None:
         (np.array(["2020-01-01"], "datetime64[s]"), WHOLE, "TIMESTAMP WITH TIME ZONE"),
     ],
 )
-def test_a_column_of_the_wrong_type_is_refused(tmp_path: Path, column: Columns, kind: Kind, found: str) -> None:
+def test_a_column_of_the_wrong_type_is_refused(tmp_path: Path, column: Columns, kind: ColumnKind, found: str) -> None:
     path = tmp_path / "t.parquet"
     path.write_bytes(parquet_bytes({"a": column}))
     with pytest.raises(DataError, match=f"column a of t.parquet has the wrong type: found '{found}'"):

@@ -8,7 +8,7 @@ from presage.drivers.play import play
 from presage.forecasters.catalogue import STRENGTH as BACKTEST_STRENGTH
 from presage.forecasters.catalogue import named_forecasters
 from presage.logs.episodes import seen
-from presage.logs.resolved import NEVER_AT
+from presage.logs.signals import NEVER_AT
 from presage.proxies import gain
 from presage.proxies.feed import instants
 from presage.proxies.gain import KAPPA, STRENGTH, Gains, expected_gain, gain_of_rows

@@ -5,8 +5,8 @@ from typing import NamedTuple
 import numpy as np
 
 from presage.backtest.blocks import DAY, MINUTE
-from presage.logs.resolved import NEVER_AT
-from presage.logs.rows import LogRows, Revealed
+from presage.logs.rows import LogRows, SignalRows
+from presage.logs.signals import NEVER_AT
 from presage.spaces import Array
 
 STEPS = 240
@@ -48,7 +48,7 @@ def proxy_label(name: str) -> str:
     return name if name == "proxy" else f"proxy {name}"
 
 
-def _delay(rows: LogRows, signal: Revealed) -> Array:
+def _delay(rows: LogRows, signal: SignalRows) -> Array:
     return np.where(signal.known_at == NEVER_AT, NEVER_AT, signal.known_at - rows.shown_at)
 
 

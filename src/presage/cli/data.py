@@ -9,12 +9,11 @@ import click
 
 from presage.cli.simulate import simulate
 from presage.cli.talk import console, json_option, progress_bar, show_table, tell_exclusions
+from presage.experiments.data.commit_tables import QUERY, CommitTables, read_export
+from presage.experiments.data.git_clones import find_clones, read_clones
+from presage.experiments.data.marketplace import build_market
 from presage.files import check_folder, write_together
-from presage.logs.bigquery import QUERY, read_export
-from presage.logs.clones import find_clones, read_clones
-from presage.logs.exclusions import Exclusions
-from presage.logs.marketplace import build_market
-from presage.logs.repositories import CommitTables
+from presage.logs.cleaning import Exclusions
 from presage.logs.tables import Columns, parquet_files
 
 PATH = click.Path(path_type=Path)

@@ -6,9 +6,9 @@ from pathlib import Path
 import click
 
 from presage.cli.talk import changed, console, json_option, progress_bar, seed_option, set_option
-from presage.logs.dealers.written import Flaws
-from presage.logs.simulate import WORLDS
-from presage.logs.simulate import simulate as write_simulated
+from presage.simulation.simulate import WORLDS
+from presage.simulation.simulate import simulate as write_simulated
+from presage.simulation.tables import Flaws
 
 SHARE = click.FloatRange(0.0, 1.0)
 

@@ -9,8 +9,8 @@ from typing import TypeVar
 
 from presage.cli.talk import changed, tell_exclusions
 from presage.errors import SettingError
-from presage.logs.commits import read_commits
-from presage.logs.marketplace import read_market
+from presage.experiments.data.commits import read_commits
+from presage.experiments.data.marketplace import read_market
 from presage.worlds.marketplace import Market, MarketplaceSettings
 from presage.worlds.repositories import CommitHistory, RepositorySettings
 

@@ -12,7 +12,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 from rich.table import Table
 
 from presage.errors import SettingError
-from presage.logs.exclusions import Exclusions
+from presage.logs.cleaning import Exclusions
 
 MOST_SEEDS = 1000
 

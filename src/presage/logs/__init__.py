@@ -1,1 +1,1 @@
-"""Reading logs: commit histories, markets and the files they come from, through DuckDB."""
+"""Reading users' logs through DuckDB or Spark."""

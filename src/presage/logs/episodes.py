@@ -2,8 +2,8 @@
 
 import numpy as np
 
-from presage.logs.resolved import NEVER_AT
-from presage.logs.rows import LogRows, Revealed
+from presage.logs.rows import LogRows, SignalRows
+from presage.logs.signals import NEVER_AT
 from presage.spaces import Array
 from presage.timeline.episode import NEVER, Episode
 
@@ -19,7 +19,7 @@ def to_episode(rows: LogRows, proxy: str | None = None) -> Episode:
     return Episode.varying(rows.instances, revealed.symbols, rows.outcome.symbols, proxy_seen, outcome_seen)
 
 
-def rounds_seen(rows: LogRows, signal: Revealed) -> Array:
+def rounds_seen(rows: LogRows, signal: SignalRows) -> Array:
     """The round at whose end each row of a signal is seen: int64 [N]."""
     if rows.models is None or signal.position is None:
         return seen(rows.shown_at, signal.known_at)

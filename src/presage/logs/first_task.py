@@ -2,10 +2,86 @@
 
 import json
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
-from presage.logs.looks import Look, look_at, look_at_signal
+import duckdb
+
+from presage.errors import DataError
+from presage.logs.columns import NUMBER
+from presage.logs.sources import open_source
+from presage.logs.tables import connected, quoted
 from presage.task.spans import UNITS
+
+SAMPLE = 20_000
+MOST_LISTED = 20
+
+
+class ColumnLook(NamedTuple):
+    """What a column looks like in the sample."""
+
+    name: str
+    kind: str  # time, set, boolean, whole, number or words
+    different: int  # values
+    filled: int  # rows that hold one
+    values: tuple[str, ...]  # all of them where they are few, numbers in their order
+    most: float | None  # the largest number
+
+
+def look_at(log: Any) -> tuple[str, int, tuple[ColumnLook, ...]]:
+    """The name of a log, how many rows were looked at, and what each column looks like in them."""
+    with connected() as connection:
+        source = open_source(connection, log, "given")
+        connection.execute(f"CREATE TABLE sample AS FROM {source.relation} LIMIT {SAMPLE}")
+        rows = int(connection.execute("SELECT count(*) FROM sample").fetchall()[0][0])
+        if not rows:
+            raise DataError(f"{source.name} holds no rows", 0, "write or export it again")
+        looks = tuple(
+            _look(connection, name, declared, source.form != "CSV") for name, declared in source.types.items()
+        )
+    return source.name, rows, looks
+
+
+def _look(connection: duckdb.DuckDBPyConnection, name: str, declared: str, typed: bool) -> ColumnLook:
+    words = f"nullif(trim({quoted(name)}::VARCHAR), '')"
+    number = f"try_cast({words} AS DOUBLE)"
+    filled, different, times, numbers, wholes, flags, largest = connection.execute(
+        f"SELECT count({words}), count(DISTINCT {words}), count(try_cast({words} AS TIMESTAMPTZ)), "
+        f"count(try_cast({words} AS DOUBLE)), count(*) FILTER ({number} = floor({number})), "
+        f"count(*) FILTER (lower({words}) IN ('true', 'false')), "
+        f"max(try_cast({words} AS DOUBLE)) FROM sample"
+    ).fetchall()[0]
+    if declared.endswith("[]"):
+        kind = "set"
+    elif declared.startswith(("TIMESTAMP", "DATE")) or (filled and times == filled and numbers < filled):
+        kind = "time"
+    elif declared == "BOOLEAN" or (filled and flags == filled):
+        kind = "boolean"
+    elif declared.startswith("VARCHAR") and (typed or numbers < filled or not filled):
+        kind = "words"  # where a file has types, numbers written as words are names
+    elif NUMBER.takes(declared):
+        kind = "whole" if wholes == filled and not declared.startswith(("FLOAT", "DOUBLE", "DECIMAL")) else "number"
+    else:
+        kind = "words"
+    values = () if kind in ("set", "time") else _values(connection, "sample", name)
+    return ColumnLook(name, kind, different, filled, values, largest)
+
+
+def look_at_signal(log: Any, shown_at: str, column: str, known_at: str) -> tuple[int, tuple[str, ...]]:
+    """The longest delay of a signal in the whole log, in microseconds (0: none), and its values where they are few."""
+    with connected() as connection:
+        relation = open_source(connection, log, "given").relation
+        moments = [f"epoch_us(try_cast({quoted(one)}::VARCHAR AS TIMESTAMPTZ))" for one in (known_at, shown_at)]
+        delay = connection.execute(f"SELECT max({moments[0]} - {moments[1]}) FROM {relation}").fetchall()[0][0]
+        return max(int(delay or 0), 0), _values(connection, relation, column)
+
+
+def _values(connection: duckdb.DuckDBPyConnection, relation: str, column: str) -> tuple[str, ...]:
+    """The different values of a column, numbers in their order; none where there are many."""
+    words = f"nullif(trim({quoted(column)}::VARCHAR), '')"
+    different = f"SELECT DISTINCT {words} AS v FROM {relation} WHERE {words} IS NOT NULL LIMIT {MOST_LISTED + 1}"
+    found = connection.execute(f"SELECT v FROM ({different}) ORDER BY try_cast(v AS DOUBLE), v").fetchall()
+    return tuple(str(value) for (value,) in found) if len(found) <= MOST_LISTED else ()
+
 
 KINDS = ("kind", "event", "event_type", "event_name", "type", "action")
 IDENTITIES = ("instance", "item", "product", "title", "repository", "repo", "user", "subject")
@@ -24,7 +100,7 @@ def first_task(log: Any) -> str:
     return "\n".join([*head, *_predictions(log, looks, pairs, rows)])
 
 
-def _predictions(log: Any, looks: Sequence[Look], pairs: dict[str, str], rows: int) -> list[str]:
+def _predictions(log: Any, looks: Sequence[ColumnLook], pairs: dict[str, str], rows: int) -> list[str]:
     shown = _moment(looks, set(pairs.values()))
     signals = {n: look_at_signal(log, shown, n, at) for n, at in pairs.items()}
     ordered = sorted(signals, key=lambda n: (n == "outcome", signals[n][0]))
@@ -41,7 +117,7 @@ def _predictions(log: Any, looks: Sequence[Look], pairs: dict[str, str], rows: i
     return [*lines, *_forecaster(_categories(looks, used, rows))]
 
 
-def _events(looks: Sequence[Look], kind: Look, rows: int) -> list[str]:
+def _events(looks: Sequence[ColumnLook], kind: ColumnLook, rows: int) -> list[str]:
     at = _moment(looks, set())
     keys = [look for look in looks if look.kind in ("words", "whole") and look.name != kind.name]
     keys = sorted((look for look in keys if look.name != "id"), key=lambda look: -look.different)[:2]
@@ -80,14 +156,14 @@ def _signal(table: str, column: str, delay: int, found: tuple[str, ...]) -> list
     ]
 
 
-def _features(looks: Sequence[Look], used: set[str], rows: int) -> list[str]:
+def _features(looks: Sequence[ColumnLook], used: set[str], rows: int) -> list[str]:
     lines = {look.name: _feature(look, rows) for look in looks if look.name not in used and look.name != "id"}
     for identity in _categories(looks, used, rows)[:1]:
         lines[identity] = lines[identity].replace(" }", ", identity = true }", 1)
     return [f"{'# ' if line.startswith('#') else ''}{_key(n)} = {line.removeprefix('# ')}" for n, line in lines.items()]
 
 
-def _categories(looks: Sequence[Look], used: set[str], rows: int) -> list[str]:
+def _categories(looks: Sequence[ColumnLook], used: set[str], rows: int) -> list[str]:
     """The names of the identity, where there is one, and of the categories coarser than it, the coarsest first."""
     found = {look.name: look for look in looks if look.name not in used and look.name != "id"}
     names = [n for n, look in found.items() if _feature(look, rows).startswith('{ kind = "category"')]
@@ -98,7 +174,7 @@ def _categories(looks: Sequence[Look], used: set[str], rows: int) -> list[str]:
     return [identity, *sorted(coarser, key=lambda n: found[n].different)]
 
 
-def _feature(look: Look, rows: int) -> str:
+def _feature(look: ColumnLook, rows: int) -> str:
     named = "" if _key(look.name) == look.name else f", column = {json.dumps(look.name)}"
     if look.name.startswith("truth_"):
         return f'# {{ kind = "number"{named} }}  # the truth is nothing to predict from'
@@ -113,12 +189,12 @@ def _feature(look: Look, rows: int) -> str:
     return f'{{ kind = "category"{named} }}'
 
 
-def _edges(look: Look) -> list[int]:
+def _edges(look: ColumnLook) -> list[int]:
     most = int(look.most or 1)
     return [1 << power for power in range(min(max(most.bit_length(), 1), 6))]
 
 
-def _moment(looks: Sequence[Look], taken: set[str]) -> str:
+def _moment(looks: Sequence[ColumnLook], taken: set[str]) -> str:
     times = [look.name for look in looks if look.kind == "time" and look.name not in taken]
     return next((n for n in SHOWN if n in times), times[0] if times else "shown_at")
 

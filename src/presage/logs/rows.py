@@ -1,4 +1,4 @@
-"""A log read into arrays: predictions in the order of time, and when each proxy and outcome became known."""
+"""Whether a log that was read out of core fits into memory once it is arrays."""
 
 import tempfile
 from pathlib import Path
@@ -8,24 +8,98 @@ import duckdb
 import numpy as np
 
 from presage.errors import DataError
-from presage.logs.broken import in_a_line
-from presage.logs.encoded import fetch, fetch_instances, order_rows
-from presage.logs.engines import engine_called
-from presage.logs.exclusions import Exclusions
-from presage.logs.joined import join_log
-from presage.logs.judged import check_values, judge
-from presage.logs.quoting import words
-from presage.logs.room import check_room
-from presage.logs.tables import connected
-from presage.logs.vocabularies import learn_vocabularies
+from presage.logs.cleaning import Exclusions, check_values, clean_log
+from presage.logs.columns import TIME, wanted_events, wanted_moments, wanted_predictions
+from presage.logs.csv_errors import one_line
+from presage.logs.encoding import fetch, fetch_instances, learn_vocabularies, order_rows
+from presage.logs.engines import LogEngine, engine_called
+from presage.logs.event_windows import unused_events, windowed_signals
+from presage.logs.signals import labelled_predictions
+from presage.logs.tables import connected, sql_text
 from presage.spaces import Array, Features, Instance
+from presage.task.columns import EventColumns
+from presage.task.spans import in_words
 from presage.task.task import Task, Vocabulary
+
+GIB = 2**30
+MEMINFO = Path("/proc/meminfo")
+
+
+def free_memory(meminfo: Path = MEMINFO) -> int | None:
+    """The bytes that a process can still get, or None where the system does not tell."""
+    try:
+        lines = meminfo.read_text().splitlines()
+    except OSError:
+        return None
+    kilobytes = [line.split()[1] for line in lines if line.startswith("MemAvailable:")]
+    return int(kilobytes[0]) * 1024 if kilobytes else None
+
+
+def check_memory(name: str, rows: int, features: Features, signals: int) -> None:
+    """Nothing, or the error that the arrays of so many rows would not fit into memory."""
+    widest = 8  # one column of numbers is on its way while the others are there
+    each = 8 + 8 + 4 * (features.slots + features.dense) + (4 + 8) * signals + widest
+    free = free_memory()
+    if free is not None and rows * each > free:
+        wrong = f"{name} has too many rows for the memory of this machine"
+        found = f"{rows:,} rows of {each} bytes make {rows * each / GIB:.1f} GiB, {free / GIB:.1f} GiB are free"
+        raise DataError(wrong, found, "give a part of the log, such as fewer months, or a larger machine")
+
+
+def join_log(task: Task, log: Any, engine: LogEngine, moments: Any = None) -> tuple[str, dict[str, int]]:
+    """What errors call the log, which now stands as `joined`; and how many events were of no use, by reason."""
+    if isinstance(task.log, EventColumns):
+        return _join_events(task, task.log, log, engine, moments)
+    wanted = wanted_predictions(task)
+    name = engine.read("predictions", log, wanted)
+    last = ", ".join(["max(shown_at)", *(f"max(t{n})" for n in range(len(task.signals)))])
+    first, end, rows = engine.ask(f"SELECT min(shown_at), greatest({last}), count(*) FROM predictions")
+    until = _check_length(task, name, task.log.shown_at, (first, end, rows))
+    engine.join(labelled_predictions(task, wanted, until))
+    return name, {}
+
+
+def _join_events(
+    task: Task, columns: EventColumns, log: Any, engine: LogEngine, moments: Any
+) -> tuple[str, dict[str, int]]:
+    wanted = wanted_events(task, columns)
+    name = engine.read("events", log, wanted)
+    chosen = tuple(one for one in wanted if one.name not in ("at", "kind"))
+    if columns.moments:
+        chosen = wanted_moments(task, columns)
+        engine.read("moments", task.folder / columns.moments if moments is None else moments, chosen)
+    first, end, rows = engine.ask('SELECT min("at"), max("at"), count(*) FROM events')
+    until = _check_length(task, name, columns.at, (first, end, rows))
+    reasons = unused_events(task, columns)
+    counts = engine.ask(f"SELECT {', '.join(reasons.values())} FROM events")
+    engine.join(windowed_signals(task, columns, chosen, until))
+    return name, {reason: count for reason, count in zip(reasons, counts, strict=True) if count}
+
+
+def _check_length(task: Task, name: str, column: str, found: tuple[int | None, int | None, int | None]) -> int:
+    """Until when the log is complete; refused if it is empty, or too short to show the horizon of every signal."""
+    first, end, rows = found
+    if not rows:
+        raise DataError(f"{name} holds no rows", 0, "write or export it again")
+    if first is None or end is None:
+        remedy = f"give {TIME.words}, or name another column in the task"
+        raise DataError(f"no row of {name} has a valid {column}", f"{rows:,} rows", remedy)
+    until = end if task.log.until is None else task.log.until
+    if task.log.model:
+        return until  # a service decided what came in time
+    longest = max(task.signals, key=lambda signal: signal.horizon.microseconds)
+    if longest.horizon.microseconds > until - first:
+        wrong = f"the horizon of {task.path(longest)} is longer than {name}"
+        remedy = "give a longer log or a shorter horizon"
+        raise DataError(wrong, f"{longest.horizon} in a log of {in_words(max(until - first, 0))}", remedy)
+    return until
+
 
 MEMORY = "2GB"
 """What DuckDB may use before it goes to the disk."""
 
 
-class Revealed(NamedTuple):
+class SignalRows(NamedTuple):
     """One signal of every row."""
 
     name: str
@@ -40,15 +114,15 @@ class LogRows(NamedTuple):
     id: Array  # [N]: whole numbers or words; the number of the row in the log where the task names no id
     shown_at: Array  # int64 [N]: microseconds since 1970 UTC
     instances: Instance  # symbols [N, S], the identity first; dense [N, F]
-    proxies: tuple[Revealed, ...]
-    outcome: Revealed
+    proxies: tuple[SignalRows, ...]
+    outcome: SignalRows
     group: Array | None  # int64 [N]: which predictions compete with each other
     features: Features
     vocabularies: dict[str, Vocabulary]  # by feature
     models: Array | None = None  # int64 [N]: of a log that a service exported, the position its model had learnt up to
     json: Array | None = None  # text [N]: the features as a JSON object by name, where they were asked for
 
-    def proxy(self, name: str | None = None) -> Revealed:
+    def proxy(self, name: str | None = None) -> SignalRows:
         """A candidate by name; the first where no name is given."""
         for proxy in self.proxies:
             if name in (None, proxy.name):
@@ -82,7 +156,7 @@ def read_log(
         folder = Path(scratch)
         with connected(memory_limit=memory, temp_directory=str(folder / "spill")) as connection:
             # In a file, unlike in memory, tables are compressed.
-            connection.execute(f"ATTACH {words(str(folder / 'rows.duckdb'))} AS scratch")
+            connection.execute(f"ATTACH {sql_text(str(folder / 'rows.duckdb'))} AS scratch")
             connection.execute("USE scratch")
             try:
                 with engine_called(engine, connection, folder, session) as working:
@@ -90,21 +164,21 @@ def read_log(
                     return _rows(connection, task, name, unused, raw)
             except duckdb.Error as error:
                 remedy = "correct the log, or make room on the disk"
-                raise DataError("the log cannot be read to its end", in_a_line(error), remedy) from error
+                raise DataError("the log cannot be read to its end", one_line(error), remedy) from error
 
 
 def _rows(
     connection: duckdb.DuckDBPyConnection, task: Task, name: str, unused: dict[str, int], raw: bool
 ) -> tuple[LogRows, Exclusions]:
-    judged = judge(connection, task, name)
+    judged = clean_log(connection, task, name)
     check_values(connection, task, name)
     vocabularies = learn_vocabularies(connection, task, name)
     features = task.features(vocabularies)
-    check_room(name, judged.kept, features, len(task.signals))
+    check_memory(name, judged.kept, features, len(task.signals))
     order_rows(connection, task, vocabularies, raw)
     served = task.log.model is not None
     revealed = tuple(
-        Revealed(
+        SignalRows(
             signal.name,
             fetch(connection, f"s{n}"),
             fetch(connection, f"k{n}"),

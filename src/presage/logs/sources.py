@@ -1,16 +1,54 @@
-"""Where a log lies: files, folders of them, a table of a DuckDB database, or a dataframe; each as SQL can read it."""
+"""Where a log is read from: files, folders, tables of DuckDB, and dataframes of any library."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import duckdb
+import numpy as np
 
 from presage.errors import DataError
-from presage.logs.broken import unreadable
-from presage.logs.frames import frame_columns
-from presage.logs.quoting import words
-from presage.logs.tables import READERS, literal, quoted
+from presage.logs.csv_errors import unreadable_log
+from presage.logs.tables import READERS, literal, quoted, sql_text
+from presage.spaces import Array
+
+
+class FrameColumns(NamedTuple):
+    """The columns of a dataframe by name, and those among them that hold times with a zone (now in UTC)."""
+
+    columns: dict[str, Array]
+    zoned: tuple[str, ...]
+
+
+def frame_columns(frame: Any) -> FrameColumns:
+    """The columns of a pandas, polars, pyarrow or other dataframe; missing values stay missing."""
+    try:
+        import narwhals  # noqa: PLC0415 only whoever has a dataframe needs it
+    except ImportError as error:
+        raise DataError("a dataframe needs narwhals", type(frame).__name__, "pip install narwhals") from error
+    from_native: Callable[..., Any] = narwhals.from_native
+    try:
+        table = from_native(frame)
+    except TypeError as error:
+        remedy = "give a path, FILE.duckdb::TABLE or a dataframe"
+        raise DataError("this is no log", type(frame).__name__, remedy) from error
+    table = table.collect() if isinstance(table, narwhals.LazyFrame) else table
+    zoned = tuple(name for name in table.columns if getattr(table[name].dtype, "time_zone", None))
+    return FrameColumns({str(name): _column(table[name]) for name in table.columns}, zoned)
+
+
+def _column(series: Any) -> Array:
+    """A series as NumPy: text, lists and flags as objects, whole numbers with gaps under a mask."""
+    kind = series.dtype
+    if kind.is_integer() and series.null_count():
+        gaps = series.is_null().to_numpy()
+        return np.ma.MaskedArray(series.fill_null(0).to_numpy(), gaps)
+    if kind.is_numeric() or str(kind).startswith("Datetime"):  # a zone is turned into UTC
+        return series.to_numpy()
+    column = np.empty(len(series), object)
+    column[:] = series.to_list()
+    return column
+
 
 SEPARATOR = "::"
 """Between a DuckDB file and a table in it."""
@@ -34,7 +72,7 @@ class Source(NamedTuple):
         """SQL that reads these columns as these types, where the form leaves them to be guessed."""
         if self.form != "NDJSON":
             return self.relation
-        columns = ", ".join(f"{words(column)}: {words(declared)}" for column, declared in types.items())
+        columns = ", ".join(f"{sql_text(column)}: {sql_text(declared)}" for column, declared in types.items())
         return f"{self.relation[:-1]}, columns={{{columns}}})"
 
 
@@ -85,9 +123,9 @@ def _database(connection: duckdb.DuckDBPyConnection, path: Path, table: str, ali
         raise DataError(f"{path.name} is not there", str(path), "check the folder and the name")
     parts = ".".join(quoted(part) for part in table.split("."))
     try:
-        connection.execute(f"ATTACH {words(str(path))} AS {alias} (READ_ONLY)")
+        connection.execute(f"ATTACH {sql_text(str(path))} AS {alias} (READ_ONLY)")
     except duckdb.Error as error:
-        raise unreadable(path.name, "DuckDB", error) from error
+        raise unreadable_log(path.name, "DuckDB", error) from error
     return _described(connection, f"{path.name}{SEPARATOR}{table}", "DuckDB", f"{alias}.{parts}")
 
 
@@ -97,5 +135,5 @@ def _described(
     try:
         rows = connection.execute(f"DESCRIBE FROM {relation}").fetchall()
     except duckdb.Error as error:
-        raise unreadable(name, form, error, files) from error
+        raise unreadable_log(name, form, error, files) from error
     return Source(name, form, relation, {str(column): str(declared) for column, declared, *_ in rows}, files)

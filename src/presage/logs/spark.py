@@ -13,9 +13,8 @@ from typing import Any
 import duckdb
 
 from presage.errors import DataError
-from presage.logs.kinds import NUMBER, TIME
+from presage.logs.columns import FLAG, LABEL, NUMBER, TEXTS, TIME, WantedColumn, check_columns
 from presage.logs.tables import READERS, literal
-from presage.logs.wanted import FLAG, LABEL, TEXTS, Wanted, check_columns
 
 TYPES = {
     "timestamp": "TIMESTAMP WITH TIME ZONE", "timestamp_ntz": "TIMESTAMP", "string": "VARCHAR", "boolean": "BOOLEAN",
@@ -55,7 +54,7 @@ class SparkEngine:
     def __init__(self, connection: duckdb.DuckDBPyConnection, folder: Path, session: Any, backend: Any) -> None:
         self.connection, self.folder, self.session, self.backend = connection, folder, session, backend
 
-    def read(self, name: str, log: Any, wanted: tuple[Wanted, ...]) -> str:
+    def read(self, name: str, log: Any, wanted: tuple[WantedColumn, ...]) -> str:
         """What errors call the log, whose wanted columns and "row" now stand, checked, under `name`."""
         path = Path(log) if isinstance(log, str | Path) else Path()
         frame = self._frame(path, log)
@@ -103,7 +102,7 @@ class SparkEngine:
         return reader.parquet(str(path)) if form == "Parquet" else reader.json(str(path))
 
 
-def _value(one: Wanted, declared: str) -> str:
+def _value(one: WantedColumn, declared: str) -> str:
     """Spark's SQL for a value, NULL where there is none of this kind."""
     column = "`" + one.column.replace("`", "``") + "`"
     if one.kind is TIME:

@@ -1,4 +1,4 @@
-"""Tables in files: checked columns out of Parquet, CSV or NDJSON, and Parquet out of columns."""
+"""Tables of DuckDB: read from files, checked, and named in SQL."""
 
 import tempfile
 from collections.abc import Iterator, Mapping
@@ -10,9 +10,19 @@ import duckdb
 import numpy as np
 
 from presage.errors import DataError
-from presage.logs.broken import unreadable
-from presage.logs.kinds import Kind
+from presage.logs.columns import ColumnKind
+from presage.logs.csv_errors import unreadable_log
 from presage.spaces import Array
+
+
+def sql_text(value: str) -> str:
+    """Words as SQL takes them.
+
+    >>> words("it's")
+    "'it''s'"
+    """
+    return "'" + value.replace("'", "''") + "'"
+
 
 Columns = dict[str, Array]
 """Columns of a table by name, all as long: text as objects, times as datetime64 in UTC, numbers and booleans."""
@@ -43,12 +53,12 @@ def connected(**config: Any) -> Iterator[duckdb.DuckDBPyConnection]:
             raise
 
 
-def read_table(path: Path, columns: Mapping[str, Kind]) -> Columns:
+def read_table(path: Path, columns: Mapping[str, ColumnKind]) -> Columns:
     """The named columns of a file, in the order of its rows; refused unless every row holds a value in each."""
     return read_tables({path: columns})[0]
 
 
-def read_tables(files: Mapping[Path, Mapping[str, Kind]]) -> list[Columns]:
+def read_tables(files: Mapping[Path, Mapping[str, ColumnKind]]) -> list[Columns]:
     """The named columns of each file."""
     tables = []
     with connected() as connection:
@@ -58,7 +68,7 @@ def read_tables(files: Mapping[Path, Mapping[str, Kind]]) -> list[Columns]:
     return tables
 
 
-def load_table(connection: duckdb.DuckDBPyConnection, name: str, path: Path, columns: Mapping[str, Kind]) -> int:
+def load_table(connection: duckdb.DuckDBPyConnection, name: str, path: Path, columns: Mapping[str, ColumnKind]) -> int:
     """The number of rows of a file that now stand, checked, in a new table of the database."""
     form, source = _source(path)
     try:
@@ -68,7 +78,7 @@ def load_table(connection: duckdb.DuckDBPyConnection, name: str, path: Path, col
         values = ", ".join(f"{kind.value(quoted(c), types[c])} AS {quoted(c)}" for c, kind in columns.items())
         connection.execute(f"CREATE TABLE {name} AS SELECT {values} FROM {source}")
     except duckdb.Error as error:
-        raise unreadable(path.name, form, error, [path]) from error
+        raise unreadable_log(path.name, form, error, [path]) from error
     rows = int(connection.execute(f"SELECT count(*) FROM {name}").fetchall()[0][0])
     if not rows:
         raise DataError(f"{path.name} holds no rows", str(path), "write or export the file again")
@@ -126,7 +136,7 @@ def _source(path: Path) -> tuple[str, str]:
     return form, source.format(path=literal(path))
 
 
-def _check_types(path: Path, types: Mapping[str, str], columns: Mapping[str, Kind]) -> None:
+def _check_types(path: Path, types: Mapping[str, str], columns: Mapping[str, ColumnKind]) -> None:
     missing = [column for column in columns if column not in types]
     if missing:
         raise DataError(f"{path.name} lacks the columns {', '.join(missing)}", list(types), "rename or add them")

@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterator
 import numpy as np
 
 from presage.errors import SettingError
-from presage.logs.rows import LogRows, Revealed
+from presage.logs.rows import LogRows, SignalRows
 from presage.metrics.families import numbered
 from presage.proxies.card import Card
 from presage.proxies.feed import DAY
@@ -65,6 +65,6 @@ def _group(task: Task, rows: LogRows, names: tuple[str, ...]) -> Array:
     return group
 
 
-def _delay(rows: LogRows, signal: Revealed) -> Array:
+def _delay(rows: LogRows, signal: SignalRows) -> Array:
     """Days until a signal was known; NaN where it never was."""
     return np.where(signal.symbols < 0, np.nan, (signal.known_at - rows.shown_at) / DAY)

@@ -17,8 +17,7 @@ from presage.joining.join import Bin, Horizons, Known
 from presage.joining.lessons import outcome_learnt
 from presage.journal.interface import LogStore
 from presage.journal.readers import PAGE
-from presage.logs.quoting import words
-from presage.logs.tables import connected, quoted
+from presage.logs.tables import connected, quoted, sql_text
 from presage.service.features import moment
 from presage.task.exported_log import OURS, feature_column
 from presage.task.features import Boolean, Category, Feature, SetFeature, Timestamp
@@ -113,12 +112,12 @@ def _to_parquet(task: Task, lines: Path, out: Path) -> None:
         value = f"make_timestamp({quoted(name)})" if name in TIMES else quoted(name)
         cast = f"{value}::TIMESTAMPTZ" if name in TIMES or name in moments else value
         chosen.append(f"{cast} AS {quoted(name)}")
-    columns = ", ".join(f"{words(name)}: {words(declared)}" for name, declared in types.items())
-    reader = f"read_json({words(str(lines))}, format='newline_delimited', columns={{{columns}}})"
+    columns = ", ".join(f"{sql_text(name)}: {sql_text(declared)}" for name, declared in types.items())
+    reader = f"read_json({sql_text(str(lines))}, format='newline_delimited', columns={{{columns}}})"
     with connected(memory_limit="2GB", temp_directory=str(lines.parent), preserve_insertion_order=True) as connection:
         query = f"SELECT {', '.join(chosen)} FROM {reader} ORDER BY position"
         try:
-            connection.execute(f"COPY ({query}) TO {words(str(out))} (FORMAT parquet, COMPRESSION zstd)")
+            connection.execute(f"COPY ({query}) TO {sql_text(str(out))} (FORMAT parquet, COMPRESSION zstd)")
         except duckdb.Error as error:
             why = " ".join(str(error).splitlines()[0].split())
             remedy = "make room on the disk" if isinstance(error, duckdb.IOException) else "report this"

@@ -16,8 +16,8 @@ from presage.joining.entries import NOTHING, EntryKind, decode_feedback, decode_
 from presage.journal.interface import LogStore
 from presage.journal.readers import PAGE
 from presage.journal.sqlite import SqliteLog
-from presage.logs.resolved import NEVER_AT
-from presage.logs.rows import LogRows, Revealed
+from presage.logs.rows import LogRows, SignalRows
+from presage.logs.signals import NEVER_AT
 from presage.service.core import LiveService
 from presage.service.folders import TASK, refolds, task_digest
 from presage.service.limits import Limits
@@ -74,7 +74,7 @@ def _check_ids(task: Task, ids: list[str]) -> None:
             raise DataError("an id of the log cannot be one of a service", id, "give other ids") from error
 
 
-def _told(rows: LogRows, revealed: Revealed, signal: Signal) -> Array:
+def _told(rows: LogRows, revealed: SignalRows, signal: Signal) -> Array:
     """Which rows of a signal came: bool [N]."""
     absent = NOTHING if signal.absent_symbol is None else signal.absent_symbol
     missed = (revealed.symbols == absent) & (revealed.known_at == rows.shown_at + signal.horizon.microseconds)

@@ -1,19 +1,60 @@
 """What is wrong with the rows of a joined log: refused in one line, or left out and counted by reason."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
+from types import MappingProxyType
 from typing import NamedTuple
 
 import duckdb
 
 from presage.errors import DataError
-from presage.logs.exclusions import Exclusions
-from presage.logs.quoting import words
-from presage.logs.resolved import Fate
-from presage.logs.wanted import feature_name
+from presage.logs.columns import feature_name
+from presage.logs.signals import Fate
+from presage.logs.tables import sql_text
 from presage.task.columns import EventColumns
 from presage.task.features import Category, Number, SetFeature
 from presage.task.signals import Labelled
 from presage.task.task import Task
+
+
+class Exclusions(NamedTuple):
+    """How many were left out for each reason, and one of them by name where they have names.
+
+    Rows that were kept though a signal of theirs did not come in time are counted too; `kept` says what was made of
+    that signal instead.
+    """
+
+    counts: dict[str, int]
+    examples: dict[str, str]
+    kept: Mapping[str, str] = MappingProxyType({})
+
+    def lines(self) -> list[str]:
+        """One line to print for each reason that left something out.
+
+        >>> left_out({"shallow clones": ["a", "b"], "empty repositories": [], "commits after the snapshot": 7}).lines()
+        ['shallow clones: 2, such as a', 'commits after the snapshot: 7']
+        """
+        return [self._line(reason) for reason, count in self.counts.items() if count]
+
+    def told(self) -> list[str]:
+        """The same lines, each with what became of those it counts.
+
+        >>> Exclusions({"rows without a time": 2, "outcome came late": 1}, {}, {"outcome came late": "censored"}).told()
+        ['left out: rows without a time: 2', 'censored: outcome came late: 1']
+        """
+        reasons = [reason for reason, count in self.counts.items() if count]
+        return [f"{self.kept.get(reason, 'left out')}: {self._line(reason)}" for reason in reasons]
+
+    def _line(self, reason: str) -> str:
+        example = f", such as {self.examples[reason]}" if reason in self.examples else ""
+        return f"{reason}: {self.counts[reason]:,}{example}"
+
+
+def left_out(found: Mapping[str, Sequence[str] | int]) -> Exclusions:
+    """Exclusions from the names, or the number, of what was left out for each reason."""
+    counts = {reason: one if isinstance(one, int) else len(one) for reason, one in found.items()}
+    examples = {reason: one[0] for reason, one in found.items() if not isinstance(one, int) and one}
+    return Exclusions(counts, examples)
+
 
 FATES = {
     Fate.SILENT: "{} did not come within {}",
@@ -23,7 +64,7 @@ FATES = {
 }
 
 
-class Judged(NamedTuple):
+class CleanedLog(NamedTuple):
     """How many rows there were and are left, and what was left out."""
 
     rows: int
@@ -31,7 +72,7 @@ class Judged(NamedTuple):
     excluded: Exclusions
 
 
-def judge(connection: duckdb.DuckDBPyConnection, task: Task, name: str) -> Judged:
+def clean_log(connection: duckdb.DuckDBPyConnection, task: Task, name: str) -> CleanedLog:
     """What is left of `joined`, which now stands under `kept`; rows that cannot be right are counted by reason."""
     _check_labels(connection, task, name)
     _repeated(connection, task)
@@ -53,7 +94,7 @@ def judge(connection: duckdb.DuckDBPyConnection, task: Task, name: str) -> Judge
         )
     connection.execute(f"CREATE VIEW kept AS SELECT * FROM joined WHERE {reason} = -1")
     fates = _fates(connection, task, name)
-    return Judged(total, kept, Exclusions(counts | fates, examples, _kept_as(task)))
+    return CleanedLog(total, kept, Exclusions(counts | fates, examples, _kept_as(task)))
 
 
 def _check_labels(connection: duckdb.DuckDBPyConnection, task: Task, name: str) -> None:
@@ -135,7 +176,7 @@ def check_values(connection: duckdb.DuckDBPyConnection, task: Task, name: str) -
         if isinstance(feature, Category | SetFeature) and feature.values:
             ours = feature_name(place)
             column = ours if isinstance(feature, Category) else f"unnest({ours})"
-            listed = ", ".join(words(value) for value in feature.values)
+            listed = ", ".join(sql_text(value) for value in feature.values)
             query = f"SELECT v FROM (SELECT {column} AS v FROM kept) WHERE v NOT IN ({listed}) LIMIT 1"
             for (value,) in connection.execute(query).fetchall():
                 remedy = f"add it to instance.{feature.name}.values, or correct the log"

@@ -1,13 +1,8 @@
-"""SQL that defines signals on raw events: counts within a window, and which kind of event comes first.
+"""SQL that counts raw events in a window after each prediction."""
 
-Events and the two ends of every window are put in one order of time, and counted along it: the cost is one sort,
-however many events fall into a window. An event belongs to a prediction if it comes after it, not in the same
-instant, and no later than the end of the window.
-"""
-
-from presage.logs.quoting import words
-from presage.logs.resolved import resolved
-from presage.logs.wanted import Wanted
+from presage.logs.columns import WantedColumn
+from presage.logs.signals import settled_signals
+from presage.logs.tables import sql_text
 from presage.task.columns import EventColumns
 from presage.task.signals import Counted, First
 from presage.task.task import Task
@@ -16,7 +11,7 @@ START = 0
 """The number of the point at which a prediction is made; the ends of its windows count from 1."""
 
 
-def followed(task: Task, log: EventColumns, wanted: tuple[Wanted, ...], until: int) -> str:
+def windowed_signals(task: Task, log: EventColumns, wanted: tuple[WantedColumn, ...], until: int) -> str:
     """SQL for the predictions of a log of events, out of `events` and, where there is such a log, `moments`."""
     keys = [name for name, column in (("subject", log.subject), ("instance", log.instance)) if column is not None]
     columns = ['"row"', *keys, "shown_at", *(one.name for one in wanted if one.name not in (*keys, "shown_at"))]
@@ -31,12 +26,12 @@ def followed(task: Task, log: EventColumns, wanted: tuple[Wanted, ...], until: i
         "tally": _tally(task),
     }
     tables = ", ".join(f"{name} AS ({query})" for name, query in parts.items())
-    return f"WITH {tables} {resolved(task, source, tuple(columns), until)}"
+    return f"WITH {tables} {settled_signals(task, source, tuple(columns), until)}"
 
 
 def _events(log: EventColumns) -> str:
     """The events, each once where they have ids."""
-    every = "SELECT * FROM events" if log.every is None else f"SELECT *, {words(log.every)} AS kind FROM events"
+    every = "SELECT * FROM events" if log.every is None else f"SELECT *, {sql_text(log.every)} AS kind FROM events"
     if log.moments or not log.id:
         return every
     nth = 'row_number() OVER (PARTITION BY id ORDER BY "at", "row")'
@@ -140,4 +135,23 @@ def _added(source: object, n: int) -> str:
 
 def is_one_of(kinds: tuple[str, ...]) -> str:
     """SQL that says whether an event is of one of these kinds."""
-    return f"kind IN ({', '.join(words(kind) for kind in kinds)})"
+    return f"kind IN ({', '.join(sql_text(kind) for kind in kinds)})"
+
+
+def unused_events(task: Task, log: EventColumns) -> dict[str, str]:
+    """Why an event may be of no use, in words, and SQL that counts such events."""
+    sources = [signal.source for signal in task.signals]
+    used = {kind for source in sources if isinstance(source, Counted | First) for kind in source.kinds}
+    used |= {kind for source in sources if isinstance(source, Counted) for kind in source.unless} | set(log.moment)
+    named = {"at": log.at, "subject": log.subject, "instance": log.instance, "kind": log.kind}
+    counts = {
+        f"events without a valid {column}": f'sum(CASE WHEN "{ours}" IS NULL THEN 1 ELSE 0 END)'
+        for ours, column in named.items()
+        if column is not None
+    }
+    if log.kind is not None:
+        other = f"sum(CASE WHEN NOT {is_one_of(tuple(sorted(used)))} THEN 1 ELSE 0 END)"
+        counts["events of kinds that the task does not name"] = other
+    if log.id is not None and log.moments is None:
+        counts[f"events that repeat the {log.id} of an earlier one"] = "count(id) - count(DISTINCT id)"
+    return counts

@@ -7,8 +7,8 @@ from enum import IntEnum
 
 import numpy as np
 
-from presage.logs.quoting import words
-from presage.logs.wanted import Wanted
+from presage.logs.columns import WantedColumn
+from presage.logs.tables import sql_text
 from presage.task.signals import Labelled, Signal
 from presage.task.task import Task
 
@@ -31,7 +31,7 @@ class Fate(IntEnum):
     OUTSIDE = 7  # not among the values
 
 
-def resolved(task: Task, source: str, columns: tuple[str, ...], until: int) -> str:
+def settled_signals(task: Task, source: str, columns: tuple[str, ...], until: int) -> str:
     """SQL for predictions out of `source`, which has v<n> (a symbol, or NULL) and t<n> (a moment) for each signal.
 
     Gives the other columns and, for the n-th signal, s<n> (symbol, -1 where censored), k<n> (known at, in
@@ -45,7 +45,7 @@ def resolved(task: Task, source: str, columns: tuple[str, ...], until: int) -> s
     return f"SELECT {kept}, {settled} FROM ({inner}) AS fated"
 
 
-def labelled(task: Task, wanted: tuple[Wanted, ...], until: int) -> str:
+def labelled_predictions(task: Task, wanted: tuple[WantedColumn, ...], until: int) -> str:
     """SQL for the predictions of a log with one row each, out of the relation `predictions`.
 
     Where a value is not among those declared, o<n> holds it.
@@ -54,18 +54,18 @@ def labelled(task: Task, wanted: tuple[Wanted, ...], until: int) -> str:
     signals = [f"{_symbol(one, n)} AS v{n}, {_odd(one, n)} AS o{n}, t{n}" for n, one in enumerate(task.signals)]
     odd = tuple(f"o{n}" for n in range(len(task.signals)))
     inner = f"SELECT {', '.join((*columns, *signals))} FROM predictions"
-    return resolved(task, f"({inner})", (*columns, *odd), until)
+    return settled_signals(task, f"({inner})", (*columns, *odd), until)
 
 
 def _symbol(signal: Signal, n: int) -> str:
     """The symbol of a label, NULL where there is none."""
     assert isinstance(signal.source, Labelled)
-    cases = " ".join(f"WHEN v{n} = {words(value)} THEN {symbol}" for symbol, value in enumerate(signal.values))
+    cases = " ".join(f"WHEN v{n} = {sql_text(value)} THEN {symbol}" for symbol, value in enumerate(signal.values))
     return f"CASE {cases} WHEN v{n} IS NOT NULL THEN {OUTSIDE_SYMBOL} END"
 
 
 def _odd(signal: Signal, n: int) -> str:
-    return f"CASE WHEN v{n} NOT IN ({', '.join(words(value) for value in signal.values)}) THEN v{n} END"
+    return f"CASE WHEN v{n} NOT IN ({', '.join(sql_text(value) for value in signal.values)}) THEN v{n} END"
 
 
 def _fate(signal: Signal, n: int, until: int) -> str:

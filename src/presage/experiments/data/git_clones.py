@@ -1,5 +1,7 @@
-"""Commit histories out of git clones on this machine."""
+"""Commit histories out of git clones on this machine, which may be anyone's."""
 
+import os
+import subprocess
 from collections.abc import Callable
 from pathlib import Path
 from typing import NamedTuple
@@ -7,12 +9,37 @@ from typing import NamedTuple
 import numpy as np
 
 from presage.errors import DataError
-from presage.logs.exclusions import Exclusions, left_out
-from presage.logs.git import git_folder, run_git
-from presage.logs.kinds import LATEST
-from presage.logs.languages import count_languages
-from presage.logs.repositories import CommitTables, commit_tables
+from presage.experiments.data.commit_tables import CommitTables, commit_tables
+from presage.experiments.data.languages import count_languages
+from presage.logs.cleaning import Exclusions, left_out
+from presage.logs.columns import LATEST
 from presage.logs.tables import Columns, connected
+
+# A clone's own settings could run a program to check signatures, and replaced objects would rewrite its past.
+SAFELY = ("--no-pager", "--no-replace-objects", "-c", "safe.directory=*", "-c", "log.showSignature=false")
+QUIETLY = {"LC_ALL": "C", "GIT_TERMINAL_PROMPT": "0", "GIT_OPTIONAL_LOCKS": "0", "GIT_NO_LAZY_FETCH": "1"}
+
+
+def run_git(git_dir: Path, *arguments: str) -> str | None:
+    """What git printed about the clone with this git folder, or None if it could not."""
+    # Variables such as GIT_OBJECT_DIRECTORY, set while a hook runs, would point git at another repository.
+    environment = {name: value for name, value in os.environ.items() if not name.startswith("GIT_")}
+    command = ["git", f"--git-dir={git_dir}", *SAFELY, *arguments]
+    try:
+        done = subprocess.run(
+            command, capture_output=True, check=False, env=environment | QUIETLY, stdin=subprocess.DEVNULL
+        )
+    except FileNotFoundError as error:
+        raise DataError("git is needed to read clones", "no git on the PATH", "install git") from error
+    return None if done.returncode else done.stdout.decode("utf-8", "replace")
+
+
+def git_folder(path: Path) -> Path | None:
+    """The git folder of a clone, bare or not; None if the path is not the root of a clone."""
+    if (path / ".git").exists():
+        return path / ".git"
+    return path if (path / "HEAD").is_file() and (path / "objects").is_dir() else None
+
 
 NOT_GIT = "folders that are not git clones"
 BROKEN = "clones git cannot read"

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from presage.logs.dealers.dealt import CHUNK, Chunk, Dealt
+from presage.simulation.tables import CHUNK, Chunk, SimulatedTable
 from presage.spaces import Array
 from presage.worlds.repositories import DAY, CommitHistory, RepositorySettings
 
@@ -20,7 +20,7 @@ commits_30d = { kind = "count", edges = [1, 2, 4, 8, 16] }
 """
 
 
-def deal_repositories(settings: RepositorySettings, rows: int | None, seed: int, drift: bool) -> Dealt:
+def deal_repositories(settings: RepositorySettings, rows: int | None, seed: int, drift: bool) -> SimulatedTable:
     """Moments drawn evenly over all repositories and the time from the first window to 21 days before the end.
 
     With `drift` repositories are committed to less often by a factor of e from the middle on. The world knows no
@@ -31,13 +31,13 @@ def deal_repositories(settings: RepositorySettings, rows: int | None, seed: int,
     later = dataclasses.replace(settings, log_rate=settings.log_rate - 1).deal(seed) if drift else history
     begin, end = settings.windows[0], int(history.observed_until[0]) - OUTCOME_DAYS * DAY
     draw = np.random.default_rng([seed, 1])
-    chunks = _moments((_Counter(history), _Counter(later)), history, (begin, end), wanted, draw)
+    chunks = _moments((_CommitWindow(history), _CommitWindow(later)), history, (begin, end), wanted, draw)
     back_off = '[["commits_7d"], ["commits_7d", "commits_30d"]]'
     days = PROXY_DAYS, OUTCOME_DAYS
-    return Dealt("repository activity", INSTANCE, back_off, PROXIES, OUTCOMES, *days, wanted, chunks)
+    return SimulatedTable("repository activity", INSTANCE, back_off, PROXIES, OUTCOMES, *days, wanted, chunks)
 
 
-class _Counter:
+class _CommitWindow:
     """Counts the commits of repositories between moments."""
 
     def __init__(self, history: CommitHistory) -> None:
@@ -53,7 +53,7 @@ class _Counter:
 
 
 def _moments(
-    counters: tuple[_Counter, _Counter],
+    counters: tuple[_CommitWindow, _CommitWindow],
     history: CommitHistory,
     period: tuple[int, int],
     rows: int,

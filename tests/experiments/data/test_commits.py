@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from presage.errors import DataError
-from presage.logs.commits import read_commits
+from presage.experiments.data.commits import read_commits
 from presage.logs.tables import Columns
 from tests.logs.places import real_data, write_tables
 

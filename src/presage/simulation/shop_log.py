@@ -5,7 +5,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from presage.logs.dealers.dealt import CHUNK, DAY, Chunk, Dealt, part_of
+from presage.simulation.tables import CHUNK, DAY, Chunk, SimulatedTable, part_of
 from presage.spaces import Array
 from presage.worlds.shop import OUTCOMES, PROXIES, ShopSettings
 
@@ -13,7 +13,7 @@ START = int(np.datetime64("2024-01-01", "us").astype(np.int64))
 INSTANCE = 'title = { kind = "category" }\ngenre = { kind = "category" }\n'
 
 
-def deal_shop(settings: ShopSettings, rows: int | None, seed: int, drift: bool) -> Dealt:
+def deal_shop(settings: ShopSettings, rows: int | None, seed: int, drift: bool) -> SimulatedTable:
     """Purchases of one shop; of more of them, each with titles and genres of its own, beyond 500,000 rows.
 
     With `drift` the log-odds of finishing a book, given how it was begun, are reversed from the middle day on.
@@ -23,7 +23,7 @@ def deal_shop(settings: ShopSettings, rows: int | None, seed: int, drift: bool) 
         settings = dataclasses.replace(settings, purchases=-(-min(rows, CHUNK) // settings.days))
     chunks = _shops(settings, wanted, seed, drift)
     days = settings.proxy_days, settings.outcome_days
-    return Dealt("books finished", INSTANCE, '[["genre"]]', PROXIES, OUTCOMES, *days, wanted, chunks)
+    return SimulatedTable("books finished", INSTANCE, '[["genre"]]', PROXIES, OUTCOMES, *days, wanted, chunks)
 
 
 def _shops(settings: ShopSettings, rows: int, seed: int, drift: bool) -> Iterator[Chunk]:

@@ -7,10 +7,9 @@ from typing import Any
 import pytest
 
 from presage.errors import DataError
-from presage.logs.clones import find_clones, read_clones
-from presage.logs.commits import read_commits
-from presage.logs.git import run_git
-from presage.logs.languages import language_of
+from presage.experiments.data.commits import read_commits
+from presage.experiments.data.git_clones import find_clones, read_clones, run_git
+from presage.experiments.data.languages import language_of
 from presage.logs.tables import Columns
 from tests.logs.places import commit, git, make_clones, write_tables
 

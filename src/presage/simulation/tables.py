@@ -1,15 +1,51 @@
-"""What is dealt, written as a log: chunk by chunk into a file of a database, then in the order of time."""
+"""Simulated predictions as a table: dealt in chunks, spoilt on request, and written to a file."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import NamedTuple
 
 import duckdb
 import numpy as np
 
-from presage.logs.dealers.dealt import DAY, Chunk, Dealt
-from presage.logs.quoting import words
-from presage.logs.tables import Columns, connected, quoted
+from presage.logs.tables import Columns, connected, quoted, sql_text
+from presage.spaces import Array
+
+CHUNK = 500_000
+"""Rows dealt at once, at most."""
+DAY = 86_400_000_000
+"""Microseconds."""
+
+
+class Chunk(NamedTuple):
+    """Some predictions."""
+
+    features: Columns
+    shown_at: Array  # int64 [n]: microseconds since 1970 UTC
+    proxy: Array  # [n]: symbols
+    outcome: Array  # [n]
+    truth: Array | None  # float64 [n, Y]: p(outcome), as someone knows who knows the world
+
+
+def part_of(chunk: Chunk, rows: Array) -> Chunk:
+    """Some rows of a chunk."""
+    features = {name: column[rows] for name, column in chunk.features.items()}
+    truth = None if chunk.truth is None else chunk.truth[rows]
+    return Chunk(features, chunk.shown_at[rows], chunk.proxy[rows], chunk.outcome[rows], truth)
+
+
+class SimulatedTable(NamedTuple):
+    """A log that is dealt: what it is about, and its chunks."""
+
+    name: str
+    instance: str  # the [instance] table of its task file
+    back_off: str
+    proxies: tuple[str, ...]
+    outcomes: tuple[str, ...]
+    proxy_days: int
+    outcome_days: int
+    rows: int
+    chunks: Iterator[Chunk]
+
 
 FORMATS = {".parquet": "FORMAT parquet, COMPRESSION zstd", ".csv": "FORMAT csv, HEADER"}
 MEMORY = "1GB"
@@ -22,13 +58,13 @@ class Flaws(NamedTuple):
     duplicates: float = 0.0
 
 
-def write_log(dealt: Dealt, path: Path, flaws: Flaws, seed: int, progress: Callable[[int], None]) -> int:
+def write_log(dealt: SimulatedTable, path: Path, flaws: Flaws, seed: int, progress: Callable[[int], None]) -> int:
     """How many rows come twice in the log that now lies at `path`, in the order of time."""
     draw = np.random.default_rng([seed, 2])
     rows = repeated = 0
     # One thread writes the same bytes on every machine; the file keeps what is dealt out of memory.
     with connected(threads=1, memory_limit=MEMORY, temp_directory=str(path.parent / "spill")) as connection:
-        connection.execute(f"ATTACH {words(str(path.parent / 'rows.duckdb'))} AS scratch")
+        connection.execute(f"ATTACH {sql_text(str(path.parent / 'rows.duckdb'))} AS scratch")
         for chunk in dealt.chunks:
             columns = _columns(dealt, chunk, rows, flaws.missing, draw)
             again = np.flatnonzero(draw.random(len(chunk.shown_at)) < flaws.duplicates)
@@ -36,12 +72,12 @@ def write_log(dealt: Dealt, path: Path, flaws: Flaws, seed: int, progress: Calla
             _keep(connection, {name: column[again] for name, column in columns.items()})
             rows, repeated = rows + len(chunk.shown_at), repeated + len(again)
             progress(len(chunk.shown_at))
-        target = f"{words(str(path))} ({FORMATS[path.suffix]})"
+        target = f"{sql_text(str(path))} ({FORMATS[path.suffix]})"
         connection.execute(f"COPY (FROM scratch.log ORDER BY shown_at, id) TO {target}")
     return repeated
 
 
-def _columns(dealt: Dealt, chunk: Chunk, first: int, missing: float, draw: np.random.Generator) -> Columns:
+def _columns(dealt: SimulatedTable, chunk: Chunk, first: int, missing: float, draw: np.random.Generator) -> Columns:
     size = len(chunk.shown_at)
     columns: Columns = {"id": first + np.arange(size), "shown_at": chunk.shown_at} | chunk.features
     for signal, values, symbols, days in (
@@ -68,7 +104,7 @@ def _keep(connection: duckdb.DuckDBPyConnection, columns: Columns) -> None:
     connection.unregister("dealt")
 
 
-def task_text(dealt: Dealt, log: str) -> str:
+def task_text(dealt: SimulatedTable, log: str) -> str:
     """The task file of a log that is dealt."""
     lines = ["version = 1", f'name = "{dealt.name}"  # simulated: {log}', "", "[instance]", dealt.instance]
     for signal, values, days in (

@@ -11,11 +11,10 @@ import duckdb
 
 from presage import settings as ranges
 from presage.errors import DataError, OutputError
-from presage.logs.dealers.dealt import Dealt
-from presage.logs.dealers.marketplace import deal_marketplace
-from presage.logs.dealers.repositories import deal_repositories
-from presage.logs.dealers.shop import deal_shop
-from presage.logs.dealers.written import FORMATS, Flaws, task_text, write_log
+from presage.simulation.market_log import deal_marketplace
+from presage.simulation.repository_log import deal_repositories
+from presage.simulation.shop_log import deal_shop
+from presage.simulation.tables import FORMATS, Flaws, SimulatedTable, task_text, write_log
 from presage.worlds.marketplace import MarketplaceSettings
 from presage.worlds.repositories import RepositorySettings
 from presage.worlds.shop import ShopSettings
@@ -72,7 +71,7 @@ def simulate(
     return Simulated(out, task, dealt.rows, repeated)
 
 
-def _dealt(world: WorldSettings, rows: int | None, seed: int, drift: bool) -> Dealt:
+def _dealt(world: WorldSettings, rows: int | None, seed: int, drift: bool) -> SimulatedTable:
     if isinstance(world, ShopSettings):
         return deal_shop(world, rows, seed, drift)
     if isinstance(world, RepositorySettings):

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from presage.errors import DataError
-from presage.logs.bigquery import QUERY, read_export
-from presage.logs.commits import read_commits
+from presage.experiments.data.commit_tables import QUERY, read_export
+from presage.experiments.data.commits import read_commits
 from presage.logs.tables import parquet_files
 from tests.logs.places import parquet_bytes, write_tables
 

@@ -19,16 +19,16 @@ UNCLOSED = "unexpected end of data"
 ENDS = {"\n": "LF", "\r\n": "CRLF", "\r": "CR"}
 
 
-def unreadable(name: str, form: str, error: duckdb.Error, files: Sequence[Path] = ()) -> DataError:
+def unreadable_log(name: str, form: str, error: duckdb.Error, files: Sequence[Path] = ()) -> DataError:
     """What to raise where DuckDB cannot read a log, in one line."""
-    why = in_a_line(error)
+    why = one_line(error)
     if form == "CSV" and "sniffing" in why:
-        found = ((file, what_is_wrong(file)) for file in files)
+        found = ((file, first_wrong_line(file)) for file in files)
         why = next((wrong if len(files) == 1 else f"{file.name}: {wrong}" for file, wrong in found if wrong), why)
     return DataError(f"{name} cannot be read as {form}", why, "write or export it again")
 
 
-def in_a_line(error: duckdb.Error) -> str:
+def one_line(error: duckdb.Error) -> str:
     """What DuckDB says, in one line; of a CSV the number of the line and the reason, if it tells them."""
     lines = [" ".join(line.split()) for line in str(error).splitlines()]
     for place, line in enumerate(lines):
@@ -38,7 +38,7 @@ def in_a_line(error: duckdb.Error) -> str:
     return " ".join(lines[:2])
 
 
-def what_is_wrong(path: Path) -> str | None:
+def first_wrong_line(path: Path) -> str | None:
     """The first line of a CSV that does not fit the others, and why; None if all of those looked at do.
 
     DuckDB looks at the beginning of a file before it reads it. If that is out of order it does not tell where.

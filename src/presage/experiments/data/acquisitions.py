@@ -7,7 +7,7 @@ import duckdb
 import numpy as np
 
 from presage.errors import DataError
-from presage.logs.kinds import KEY, TEXT, TIME
+from presage.logs.columns import KEY, TEXT, TIME
 from presage.logs.tables import connected, load_table
 from presage.spaces import Array
 from presage.worlds.marketplace import DAYS

@@ -5,8 +5,8 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from presage.logs.acquisitions import OUTCOME_DAYS, PROXY_DAYS
-from presage.logs.dealers.dealt import CHUNK, DAY, Chunk, Dealt
+from presage.experiments.data.acquisitions import OUTCOME_DAYS, PROXY_DAYS
+from presage.simulation.tables import CHUNK, DAY, Chunk, SimulatedTable
 from presage.spaces import Array
 from presage.worlds.marketplace import DAYS, ENGAGEMENTS, Market, MarketplaceSettings
 
@@ -16,7 +16,7 @@ TURN = 2.0
 """What drift adds to the log-odds of every move from a proxy to another outcome."""
 
 
-def deal_marketplace(settings: MarketplaceSettings, rows: int | None, seed: int, drift: bool) -> Dealt:
+def deal_marketplace(settings: MarketplaceSettings, rows: int | None, seed: int, drift: bool) -> SimulatedTable:
     """Acquisitions, as many as the calendar counts unless `rows` says otherwise.
 
     With `drift` people change their minds far more often after the proxy from the middle day on.
@@ -27,7 +27,7 @@ def deal_marketplace(settings: MarketplaceSettings, rows: int | None, seed: int,
     later = dataclasses.replace(settings, outcome_odds=odds).deal(seed).outcomes if drift else market.outcomes
     chunks = _days(market, later, wanted, np.random.default_rng([seed, 1]))
     days = PROXY_DAYS, OUTCOME_DAYS
-    return Dealt("items engaged with", INSTANCE, "", ENGAGEMENTS, ENGAGEMENTS, *days, wanted, chunks)
+    return SimulatedTable("items engaged with", INSTANCE, "", ENGAGEMENTS, ENGAGEMENTS, *days, wanted, chunks)
 
 
 def _days(market: Market, later: Array, rows: int, draw: np.random.Generator) -> Iterator[Chunk]:

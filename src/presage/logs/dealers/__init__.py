@@ -1,1 +1,0 @@
-"""Predictions dealt from the simulated worlds, chunk by chunk, ready to be written as a log."""

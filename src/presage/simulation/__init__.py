@@ -1,0 +1,1 @@
+"""Logs with a known truth, for trying things out."""
