@@ -23,9 +23,9 @@ from starlette.routing import Route
 from benchmarks.blocks import Tell, alternate, ratios, spread
 from benchmarks.figures import HEADER, Figure, short
 from benchmarks.load import Measured, load, post
-from presage.service.app import create_app
+from presage.service.http.app import create_app
+from presage.service.http.server import bind, create_server, listen
 from presage.service.limits import Limits
-from presage.service.server import bind, create_server, listen
 from tests.service.fake import FEATURES, FakeService, books
 
 POSTS = 5_000

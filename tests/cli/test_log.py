@@ -16,13 +16,12 @@ from presage.drivers.counting.episodes import count_experts
 from presage.errors import SettingError
 from presage.logs.episodes import to_episode
 from presage.logs.rows import read_log
-from presage.service.core import LiveService
-from presage.service.folders import open_folder
-from presage.service.history import refold, sent
+from presage.service.folders import open_folder, task_forecaster
+from presage.service.history import refold_folder, sent
+from presage.service.interface import FeedbackRequest, PredictionRequest
 from presage.service.limits import Limits
-from presage.service.messages import Asked, Fed
 from presage.service.opening import open_service
-from presage.service.tasks import task_forecaster
+from presage.service.service import LiveService
 from presage.task.exported_log import as_served
 from presage.task.task import load_task
 from presage.timeline.episode import Episode
@@ -33,7 +32,7 @@ EVENTS = Limits(clock="events")
 BULK = 40
 
 
-def lived(service: LiveService, events: list[Asked | Fed], bulk: int) -> tuple[str, int]:
+def lived(service: LiveService, events: list[PredictionRequest | FeedbackRequest], bulk: int) -> tuple[str, int]:
     """The state of a service that was sent bulks of events, each once the one before was learnt."""
 
     async def send() -> None:
@@ -121,10 +120,10 @@ def write_log(path: Path, happened: list[Happening]) -> None:
     rows = {
         each.event.id: {"id": each.event.id, **each.event.values, "shown_at": moment(each.at)}
         for each in happened
-        if isinstance(each.event, Asked)
+        if isinstance(each.event, PredictionRequest)
     }
     for each in happened:
-        if isinstance(each.event, Fed):
+        if isinstance(each.event, FeedbackRequest):
             rows[each.event.id] |= {each.event.kind: each.event.value, f"{each.event.kind}_at": moment(each.at)}
     with path.open("w", newline="") as file:
         writer = csv.DictWriter(
@@ -143,12 +142,12 @@ def moment(at: int) -> str:
 def test_a_service_that_imported_a_log_is_one_that_lived_through_it(
     kind: str, tmp_path: Path, presage: Presage
 ) -> None:
-    asked = {each.event.id: each.at for each in happenings(400) if isinstance(each.event, Asked)}
+    asked = {each.event.id: each.at for each in happenings(400) if isinstance(each.event, PredictionRequest)}
     horizons = {"proxy": 2 * DAY, "outcome": 30 * DAY}
     in_time = [
         each
         for each in happenings(400)
-        if isinstance(each.event, Asked) or each.at <= asked[each.event.id] + horizons[each.event.kind]
+        if isinstance(each.event, PredictionRequest) or each.at <= asked[each.event.id] + horizons[each.event.kind]
     ]
     task_file = write_task(tmp_path, kind)
     task_file.write_text(task_file.read_text() + '[log]\nid = "id"\n')
@@ -196,11 +195,11 @@ def test_a_changed_task_is_folded_anew_and_the_old_log_is_kept(tmp_path: Path, p
     text = task_file.read_text().replace("2 days", "1 days").replace('"closed", "begun", "half"', '"closed", "half"')
     task_file.write_text(text)
     told: list[int] = []
-    aside = refold(task_file, tmp_path / "data", told.append)
+    aside = refold_folder(task_file, tmp_path / "data", told.append)
     assert sum(told) == sent(tmp_path / "data") == len(events)
     assert (aside / "log.sqlite").read_bytes() == old
     bins = said(presage("verify", "--data", tmp_path / "data", "--json"))["bins"]
-    begun = sum(isinstance(event, Fed) and event.value == "begun" for event in events)
+    begun = sum(isinstance(event, FeedbackRequest) and event.value == "begun" for event in events)
     assert 0 < bins["quarantined"] <= begun
     assert said(presage("replay", "--data", tmp_path / "data", "--json"))["state"] != before
     assert [path.name for path in sorted(tmp_path.iterdir())] == ["books.toml", "data", "data.before-1"]

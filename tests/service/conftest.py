@@ -2,7 +2,7 @@
 
 import pytest
 
-from presage.service.app import create_app
+from presage.service.http.app import create_app
 from tests.service.asking import Asking
 from tests.service.fake import FakeService, books
 

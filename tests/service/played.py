@@ -10,8 +10,8 @@ from presage.joining.entries import EntryKind, FeedbackBody, LogEvent, Predicted
 from presage.joining.join import Horizons
 from presage.joining.lessons import ObservedEntry
 from presage.journal.appender import Appender
-from presage.service.watch.fold import Watch
-from presage.service.watch.subject import Subject
+from presage.service.dashboard.columns import Subject
+from presage.service.dashboard.fold import Watch
 from presage.spaces import Array
 from tests.journal.memory import MemoryLog
 

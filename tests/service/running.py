@@ -7,10 +7,10 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import NamedTuple
 
-from presage.service.access import Access
-from presage.service.app import create_app
+from presage.service.http.access import Access
+from presage.service.http.app import create_app
+from presage.service.http.server import Server, bind, create_server, listen
 from presage.service.limits import Limits
-from presage.service.server import Server, bind, create_server, listen
 from tests.service.fake import FakeService, books
 
 PATIENCE = 60.0

@@ -8,10 +8,10 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from presage.errors import BusyError, StoreFailedError, StoreFullError
-from presage.service.app import create_app
+from presage.service.http.app import create_app
+from presage.service.http.server import bind, listen, serve
+from presage.service.interface import EventStatus, FeedbackRequest
 from presage.service.limits import Limits
-from presage.service.messages import Done, Fed
-from presage.service.server import bind, listen, serve
 from tests.service.fake import FakeService, books
 
 ROOT = Path(__file__).parent.parent.parent
@@ -26,7 +26,7 @@ ERRORS = {
 class FailingService(FakeService):
     """Fails for some ids, and is slow for one."""
 
-    async def feed(self, fed: list[Fed]) -> list[Done]:
+    async def feed(self, fed: list[FeedbackRequest]) -> list[EventStatus]:
         self.error = ERRORS.get(fed[0].id)
         if fed[0].id == "slow":
             await asyncio.sleep(1.0)

@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from presage.service.messages import Asked, Fed
+from presage.service.interface import FeedbackRequest, PredictionRequest
 
 DAY = 86_400_000_000
 START = 1_790_000_000_000_000
@@ -39,7 +39,7 @@ class Happening(NamedTuple):
     """Something that happens at a time."""
 
     at: int
-    event: Asked | Fed
+    event: PredictionRequest | FeedbackRequest
 
 
 def happenings(count: int, seed: int = 0, days: float = 60.0) -> list[Happening]:
@@ -51,13 +51,13 @@ def happenings(count: int, seed: int = 0, days: float = 60.0) -> list[Happening]
         title, genre = f"title {draw.integers(0, 40)}", ("crime", "poems", "maps")[draw.integers(0, 3)]
         features = {"title": title, "genre": genre}
         id = f"order-{number}"
-        found.append(Happening(at, Asked(id, json.dumps(features).encode(), features, at)))
+        found.append(Happening(at, PredictionRequest(id, json.dumps(features).encode(), features, at)))
         z = int(draw.integers(0, 3))
         y = int(draw.random() < (0.1, 0.4, 0.8)[z])
         if draw.random() < 0.9:
             then = at + int(draw.uniform(0.1, 2.5) * DAY)
-            found.append(Happening(then, Fed(id, "proxy", ("closed", "begun", "half")[z], then)))
+            found.append(Happening(then, FeedbackRequest(id, "proxy", ("closed", "begun", "half")[z], then)))
         if draw.random() < 0.9:
             then = at + int(draw.uniform(0.2, 32) * DAY)
-            found.append(Happening(then, Fed(id, "outcome", ("left", "finished")[y], then)))
+            found.append(Happening(then, FeedbackRequest(id, "outcome", ("left", "finished")[y], then)))
     return sorted(found, key=lambda each: each.at)

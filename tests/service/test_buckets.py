@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from presage.service.watch.buckets import SIZE, Buckets, Stretch, gather
-from presage.service.watch.marginal import MOST, Marginal
+from presage.service.dashboard.buckets import SIZE, BucketRows, Buckets, gather
+from presage.service.dashboard.fold import MOST, Marginal
 from tests.service.played import (
     DAY,
     HOUR,
@@ -37,7 +37,7 @@ def test_buckets_keep_every_sum_while_they_widen_and_then_let_go_of_the_oldest_o
 def test_gathered_stretches_hold_everything_in_order_and_enough_each() -> None:
     draw = np.random.default_rng(0)
     counted = draw.poisson(3, 200).astype(float)
-    stretch = Stretch(np.arange(200) * 10, np.arange(1, 201) * 10, counted[:, None])
+    stretch = BucketRows(np.arange(200) * 10, np.arange(1, 201) * 10, counted[:, None])
     found = gather(stretch, counted, most=25, least=20)
     assert found.sums.sum() == counted.sum()
     assert (found.sums >= 20).all()

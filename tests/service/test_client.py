@@ -9,7 +9,7 @@ import pytest
 from presage import Client
 from presage.client import Event
 from presage.errors import ConflictError, InputError, RefusedError, SettingError, UnansweredError
-from presage.service.access import Access
+from presage.service.http.access import Access
 from tests.service.fake import FEATURES
 from tests.service.running import Running, running
 

@@ -15,16 +15,15 @@ from presage.errors import OtherTaskError
 from presage.joining.entries import EntryKind, decode_predicted
 from presage.journal.readers import read_lessons
 from presage.journal.sqlite import SqliteLog
-from presage.service import teacher
-from presage.service.core import LiveService
 from presage.service.features import feature_encoder
-from presage.service.folders import open_folder
+from presage.service.folders import horizons_of, open_folder, task_forecaster
+from presage.service.interface import FeedbackRequest, PredictionRequest
+from presage.service.learner import client as teacher
+from presage.service.learner.folding import LogFold
+from presage.service.learner.snapshots import KEPT
 from presage.service.limits import Limits
-from presage.service.messages import Asked, Fed
 from presage.service.opening import open_service
-from presage.service.pupil import Pupil
-from presage.service.snapshots import KEPT
-from presage.service.tasks import horizons_of, task_forecaster
+from presage.service.service import LiveService
 from presage.spaces import Instance
 from tests.service.shop import START, Happening, happenings, write_task
 
@@ -76,15 +75,15 @@ def test_stopped_and_resumed_is_never_stopped_is_the_fold_of_the_log(kind: str, 
 @pytest.mark.long
 def test_a_resend_is_answered_as_before_and_another_value_is_a_conflict(tmp_path: Path) -> None:
     service = opened(tmp_path)
-    first = Asked("a", b'{"title":"x","genre":"maps"}', {"title": "x", "genre": "maps"}, START)
-    other = Asked("a", b'{"title":"y","genre":"maps"}', {"title": "y", "genre": "maps"}, START)
+    first = PredictionRequest("a", b'{"title":"x","genre":"maps"}', {"title": "x", "genre": "maps"}, START)
+    other = PredictionRequest("a", b'{"title":"y","genre":"maps"}', {"title": "y", "genre": "maps"}, START)
 
     async def talk() -> None:
         one, again, conflict = [(await service.predict([each]))[0] for each in (first, first, other)]
         assert (one.done.status, again.done.status, conflict.done.status) == ("accepted", "repeated", "conflict")
         assert np.array_equal(one.probabilities, again.probabilities)
         assert again.done.seq == one.done.seq
-        feedback = [Fed("a", "proxy", value, START) for value in ("half", "half", "begun")]
+        feedback = [FeedbackRequest("a", "proxy", value, START) for value in ("half", "half", "begun")]
         assert [(await service.feed([each]))[0].status for each in feedback] == ["accepted", "repeated", "conflict"]
         looked = await service.look_up("a")
         assert looked is not None
@@ -129,9 +128,12 @@ def test_lessons_are_the_very_bytes_that_were_sent_and_predictions_can_be_recomp
     service.close()
     task, digest = open_folder(tmp_path / "books.toml", tmp_path / "data")
     store, engine = SqliteLog(tmp_path / "data", digest), core_for(task_forecaster(task))
-    encode, sent = feature_encoder(task), {e.event.id: e.event for e in happened if isinstance(e.event, Asked)}
+    encode, sent = (
+        feature_encoder(task),
+        {e.event.id: e.event for e in happened if isinstance(e.event, PredictionRequest)},
+    )
     entries = {entry.seq: entry for entry in store.read(0, 10_000)}
-    pupil, recomputed = Pupil(engine), 0
+    pupil, recomputed = LogFold(engine), 0
     for lessons, boundary in [([], None), *read_lessons(store, horizons_of(task))]:
         for lesson in lessons:
             asked = sent[entries[lesson.predicted].id]

@@ -17,9 +17,9 @@ import pytest
 
 from examples.shop_service import DAY, START, shop_events, steps
 from presage import Client
-from presage.service.access import Access
-from presage.service.watch.subject import Subject
-from presage.service.watch.watcher import Names, Sample, Watcher
+from presage.service.dashboard.columns import Subject
+from presage.service.dashboard.watcher import Sample, WatchedNames, Watcher
+from presage.service.http.access import Access
 from presage.task.task import load_task
 from tests.charts.browser import needs_browser
 from tests.service.chromium import Browser, Tab, chromium
@@ -43,10 +43,10 @@ PANELS = ("loss", "early", "drift", "weights", "reliability", "known", "pending"
 class WatchedService(FakeService):
     """A service in memory that was watched while a log was played."""
 
-    def __init__(self, played: Played, subject: Subject = SUBJECT, names: Names | None = None) -> None:
+    def __init__(self, played: Played, subject: Subject = SUBJECT, names: WatchedNames | None = None) -> None:
         super().__init__(books())
         self.played = played
-        names = names or Names("books <b>", "mixture", ("closed", "begun", "half"), ("left", "finished"))
+        names = names or WatchedNames("books <b>", "mixture", ("closed", "begun", "half"), ("left", "finished"))
         self.watcher = Watcher(watched(played, subject), names)
         self.lessons = 3
 
@@ -121,7 +121,7 @@ def test_lines_can_be_told_apart_without_colour(played: Played, tab: Tab) -> Non
 @needs_browser
 @pytest.mark.long
 def test_a_single_forecaster_that_knows_nothing_yet_says_why_panels_are_empty(tab: Tab) -> None:
-    names = Names("books", "residual-table", ("closed", "begun", "half"), ("left", "finished"))
+    names = WatchedNames("books", "residual-table", ("closed", "begun", "half"), ("left", "finished"))
     service = WatchedService(play([]), Subject(3, 2, HORIZONS), names)
     with running(service=service) as server:
         tab.open(f"{server.url}/", 390)

@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 
 from presage.metrics.shift import shift
-from presage.service.watch.buckets import Stretch
-from presage.service.watch.drift import LEAST_COST, Looker, State, judge
-from presage.service.watch.fold import Watch
-from presage.service.watch.stability import words
+from presage.service.dashboard.buckets import BucketRows
+from presage.service.dashboard.drift import LEAST_COST, DriftMonitor, DriftState, judge_drift
+from presage.service.dashboard.feedback_panels import drift_words
+from presage.service.dashboard.fold import Watch
 from presage.spaces import Array
 from tests.service.played import (
     DAY,
@@ -32,12 +32,12 @@ def cohorts(draw: np.random.Generator, groups: int, rows: int, spread: float = 0
     return np.stack([z - ones, ones], axis=-1)
 
 
-def looked(tables: Array) -> list[State]:
+def looked(tables: Array) -> list[DriftState]:
     """What is said after each group, by one who forgets those before the last hundred."""
-    found, looker = [], Looker(3, 2)
+    found, looker = [], DriftMonitor(3, 2)
     for upto in range(1, len(tables) + 1):
         start = DAY * np.arange(upto)[-100:]
-        stretch = Stretch(start, start + DAY, tables[:upto][-100:].reshape(len(start), -1).astype(float))
+        stretch = BucketRows(start, start + DAY, tables[:upto][-100:].reshape(len(start), -1).astype(float))
         found.append(looker.look(stretch, float(tables[: upto - len(start)].sum())).state)
     return found
 
@@ -46,11 +46,11 @@ def looked(tables: Array) -> list[State]:
 def test_hardly_ever_is_there_an_alarm_or_a_word_where_g_does_not_change(rows: int, spread: float) -> None:
     draw = np.random.default_rng([rows, int(10 * spread)])
     streams = [looked(cohorts(draw, 120, rows, spread)) for _ in range(25)]
-    assert not any(state is State.ALARM for stream in streams for state in stream)
+    assert not any(state is DriftState.ALARM for stream in streams for state in stream)
     # A sign in one stream of a hundred is allowed: more than 3 of 25 has a chance of 3e-5.
-    assert sum(State.SLIGHT in stream for stream in streams) <= 3
-    assert streams[0][0] is State.UNKNOWN
-    assert streams[0][-1] is State.STABLE
+    assert sum(DriftState.SLIGHT in stream for stream in streams) <= 3
+    assert streams[0][0] is DriftState.UNKNOWN
+    assert streams[0][-1] is DriftState.STABLE
 
 
 def test_an_alarm_comes_soon_after_g_has_changed_and_names_the_time() -> None:
@@ -58,15 +58,15 @@ def test_an_alarm_comes_soon_after_g_has_changed_and_names_the_time() -> None:
     for _ in range(20):
         tables = cohorts(draw, 60, 100, 0.1, turn=40)
         found = looked(tables)
-        assert State.ALARM not in found[:40]
-        assert State.ALARM in found[40:50], "a thousand rows are enough"
+        assert DriftState.ALARM not in found[:40]
+        assert DriftState.ALARM in found[40:50], "a thousand rows are enough"
         start = DAY * np.arange(60)
-        verdict = judge(Stretch(start, start + DAY, tables.reshape(60, -1).astype(float)), (3, 2), 60)
-        assert verdict.state is State.ALARM
+        verdict = judge_drift(BucketRows(start, start + DAY, tables.reshape(60, -1).astype(float)), (3, 2), 60)
+        assert verdict.state is DriftState.ALARM
         assert verdict.since is not None
         assert abs(verdict.since - 40 * DAY) <= 3 * DAY
         assert verdict.nats > LEAST_COST
-        assert "has changed" in words(verdict, (3, 2))
+        assert "has changed" in drift_words(verdict, (3, 2))
 
 
 def test_a_change_too_small_to_matter_is_told_and_raises_no_alarm() -> None:
@@ -76,9 +76,9 @@ def test_a_change_too_small_to_matter_is_told_and_raises_no_alarm() -> None:
     ones = draw.binomial(z, 1 / (1 + np.exp(-odds)))
     start = DAY * np.arange(30)
     tables = np.stack([z - ones, ones], axis=-1).reshape(30, -1).astype(float)
-    verdict = judge(Stretch(start, start + DAY, tables), (3, 2), 30)
-    assert verdict.state is State.SLIGHT
-    assert "a little" in words(verdict, (3, 2))
+    verdict = judge_drift(BucketRows(start, start + DAY, tables), (3, 2), 30)
+    assert verdict.state is DriftState.SLIGHT
+    assert "a little" in drift_words(verdict, (3, 2))
 
 
 def test_the_chance_of_a_split_is_about_right_where_nothing_changes() -> None:
@@ -98,14 +98,16 @@ def test_the_cost_of_an_older_g_is_its_divergence() -> None:
 @pytest.mark.long
 def test_the_watch_raises_the_alarm_once_changed_predictions_have_matured() -> None:
     events = happen(2400, seed=8, turn=1200)
-    states: dict[State, int] = {}
+    states: dict[DriftState, int] = {}
     watch = Watch(SUBJECT)
     for sightings in play(events).shown:
         watch.see(sightings)
         states.setdefault(watch.look().state, watch.at)
-    assert State.STABLE in states
+    assert DriftState.STABLE in states
     turned = START + 360 * HOUR
-    assert turned < states[State.ALARM] < turned + 10 * DAY + 200 * HOUR, "after some hundred rows that have matured"
+    assert turned < states[DriftState.ALARM] < turned + 10 * DAY + 200 * HOUR, (
+        "after some hundred rows that have matured"
+    )
     since = watch.look().since
     assert since is not None
     assert abs(since - turned) < 4 * DAY
@@ -116,5 +118,5 @@ def test_outcomes_that_are_known_at_different_times_raise_no_alarm() -> None:
     watch = Watch(SUBJECT)
     for sightings in play(happen(1500, seed=9, delay=telling)).shown:
         watch.see(sightings)
-        assert watch.look().state in (State.UNKNOWN, State.STABLE)
-    assert watch.look().state is State.STABLE
+        assert watch.look().state in (DriftState.UNKNOWN, DriftState.STABLE)
+    assert watch.look().state is DriftState.STABLE

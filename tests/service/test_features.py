@@ -10,7 +10,7 @@ import pytest
 
 from presage.errors import FeatureError, SettingError
 from presage.logs.rows import read_log
-from presage.service.features import feature_encoder, moment
+from presage.service.features import as_moment, feature_encoder
 from presage.task.features import Timestamp
 from presage.task.task import Task, load_task, read_task
 
@@ -114,6 +114,6 @@ def test_a_task_that_only_a_log_can_complete_is_refused() -> None:
     ["20261116T093000Z", "2026-W47-1T09:30Z", "2026-11-16T09Z", "2026-11-16T09:30:00,5Z", "2026-11-16x09:30:00+02:00"],
 )
 def test_every_moment_that_is_taken_can_be_exported(written: str) -> None:
-    at = moment(Timestamp("since", "since", None, ("hour",)), written)
+    at = as_moment(Timestamp("since", "since", None, ("hour",)), written)
     ((found,),) = duckdb.execute("SELECT epoch_us(?::TIMESTAMPTZ)", [at.isoformat()]).fetchall()
     assert found == round(at.timestamp() * 1e6)

@@ -4,8 +4,8 @@ import json
 
 import pytest
 
-from presage.service.access import Access
-from presage.service.app import create_app
+from presage.service.http.access import Access
+from presage.service.http.app import create_app
 from tests.service.asking import Asking
 from tests.service.fake import EMMA, FakeService, books
 

@@ -11,9 +11,9 @@ import httpx
 import pytest
 
 from presage.errors import BusyError, StoreFailedError, StoreFullError
-from presage.service.app import create_app
+from presage.service.http.app import create_app
+from presage.service.interface import PredictionRequest
 from presage.service.limits import Limits
-from presage.service.messages import Asked
 from tests.service.asking import JSON, NDJSON, Asking
 from tests.service.corpus import PLACES, Place, malformed
 from tests.service.fake import EMMA, FEATURES, FakeService, books
@@ -49,7 +49,7 @@ def test_features_are_passed_on_as_the_very_bytes_that_were_sent(ask: Asking, se
     ask.post("/v1/predictions", content=b'{ "features" :  ' + sent + b' , "id":"emma"}', headers=JSON)
     event = b'{"kind":"prediction","id":"bulk","features":%b}' % sent.replace(b"\n", b" ")
     ask.post("/v1/events", content=event, headers=NDJSON)
-    kept = [entry.features for entry in service.log if isinstance(entry, Asked)]
+    kept = [entry.features for entry in service.log if isinstance(entry, PredictionRequest)]
     assert kept == [sent, sent.replace(b"\n", b" ")]
 
 

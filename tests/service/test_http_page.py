@@ -10,11 +10,11 @@ from typing import Any, NamedTuple
 import httpx
 import pytest
 
-from presage.service.app import create_app
+from presage.service.http.app import create_app
+from presage.service.http.openapi import openapi
+from presage.service.http.problems import KINDS
 from presage.service.limits import Limits, limits
-from presage.service.openapi import openapi
 from presage.service.opening import open_service
-from presage.service.problems import KINDS
 from presage.task.task import load_task
 from tests.service.fake import books
 

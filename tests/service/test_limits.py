@@ -10,9 +10,9 @@ from typing import Any
 import pytest
 
 from presage.errors import SettingError
-from presage.service.access import called, read_token
+from presage.service.http.access import called, read_token
+from presage.service.http.server import bind
 from presage.service.limits import Limits, limits
-from presage.service.server import bind
 from tests.service.running import Running, posted, read_all, running, until
 
 SMALL = Limits(header_bytes=4000, body_bytes=10_000, connections=5)

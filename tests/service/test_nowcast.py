@@ -13,15 +13,14 @@ import pytest
 from presage.drivers.core import NetworkCore
 from presage.journal.readers import read_lessons
 from presage.journal.sqlite import SqliteLog
-from presage.service.app import create_app
-from presage.service.core import LiveService
 from presage.service.features import feature_encoder
-from presage.service.folders import open_folder
+from presage.service.folders import horizons_of, open_folder, task_forecaster
+from presage.service.http.app import create_app
+from presage.service.interface import FeedbackRequest, PredictionRequest
+from presage.service.learner.folding import LogFold
 from presage.service.limits import Limits
-from presage.service.messages import Asked, Fed
 from presage.service.opening import open_service
-from presage.service.pupil import Pupil
-from presage.service.tasks import horizons_of, task_forecaster
+from presage.service.service import LiveService
 from presage.spaces import Array, Instance
 from presage.task.task import load_task
 from tests.service.asking import Asking
@@ -40,10 +39,14 @@ def learn(service: LiveService) -> None:
     """Teach it what a book closed and a book half read come to."""
     lives = [("closed", "left"), ("half", "finished")] * TAUGHT
     encoded = json.dumps(BOOK).encode()
-    events: list[Asked | Fed] = []
+    events: list[PredictionRequest | FeedbackRequest] = []
     for number, (proxy, outcome) in enumerate(lives):
         id = f"past-{number}"
-        events += [Asked(id, encoded, BOOK, START), Fed(id, "proxy", proxy, START), Fed(id, "outcome", outcome, START)]
+        events += [
+            PredictionRequest(id, encoded, BOOK, START),
+            FeedbackRequest(id, "proxy", proxy, START),
+            FeedbackRequest(id, "outcome", outcome, START),
+        ]
     asyncio.run(service.submit(events))
     until(service.caught_up)
 
@@ -84,7 +87,7 @@ def folded(folder: Path) -> tuple[Array, Array]:
     """The probabilities of a new book and the now-casts [Z, Y] of its proxies, by the forecaster's own functions."""
     task, digest = open_folder(folder / "books.toml", folder / "data")
     engine, store = NetworkCore(task_forecaster(task)), SqliteLog(folder / "data", digest)
-    pupil = Pupil(engine)
+    pupil = LogFold(engine)
     for lessons, boundary in read_lessons(store, horizons_of(task)):
         pupil.take(lessons)
         if boundary:

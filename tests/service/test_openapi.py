@@ -13,12 +13,12 @@ from schemathesis.specs.openapi.checks import negative_data_rejection
 from starlette.applications import Starlette
 from starlette.routing import Route
 
-from presage.service.access import Access
-from presage.service.app import create_app
-from presage.service.core import LiveService
+from presage.service.http.access import Access
+from presage.service.http.app import create_app
+from presage.service.http.openapi import openapi
 from presage.service.limits import Limits
-from presage.service.openapi import openapi
 from presage.service.opening import open_service
+from presage.service.service import LiveService
 from tests.service.asking import Asking
 from tests.service.corpus import PLACES, Place, malformed
 from tests.service.fake import TASK, FakeService, books

@@ -23,12 +23,19 @@ from presage.forecasters.mixture import mixture, revisions_of
 from presage.joining.entries import EntryKind, Predicted, decode_predicted
 from presage.journal.readers import read_lessons
 from presage.journal.sqlite import SqliteLog
-from presage.service import snapshots
-from presage.service.folders import FORECASTER, TASK, folder_forecaster, open_folder, task_digest, up_to_date
+from presage.service.folders import (
+    FORECASTER,
+    TASK,
+    folder_forecaster,
+    horizons_of,
+    open_folder,
+    task_digest,
+    up_to_date,
+)
+from presage.service.learner import snapshots
+from presage.service.learner.folding import LogFold
 from presage.service.limits import Limits
 from presage.service.opening import open_service
-from presage.service.pupil import Pupil
-from presage.service.tasks import horizons_of
 from presage.spaces import Instance, Spaces
 from presage.task.task import load_task
 from tests.cli.typed import Done, Presage
@@ -118,7 +125,7 @@ def by_model(store: SqliteLog) -> dict[int, list[Predicted]]:
 def test_every_answer_that_an_old_version_recorded_can_be_recomputed(kind: str, old: Callable[[str], Path]) -> None:
     folder = old(kind)
     store, engine = SqliteLog(folder, task_digest(folder)), core_for(folder_forecaster(folder))
-    pupil, made, differences = Pupil(engine), by_model(store), []
+    pupil, made, differences = LogFold(engine), by_model(store), []
     for lessons, boundary in [([], None), *read_lessons(store, horizons_of(load_task(folder / TASK)))]:
         pupil.take(lessons)
         if boundary:

@@ -11,10 +11,10 @@ import pytest
 from presage.drivers.core import core_for, digest
 from presage.joining.entries import EntryKind
 from presage.joining.lessons import Lesson
-from presage.service import snapshots
-from presage.service.pupil import Pupil
-from presage.service.snapshots import MANIFEST, TENSORS, keep_snapshot, restore_snapshot
-from presage.service.tasks import task_forecaster
+from presage.service.folders import task_forecaster
+from presage.service.learner import snapshots
+from presage.service.learner.folding import LogFold
+from presage.service.learner.snapshots import MANIFEST, TENSORS, keep_snapshot, restore_snapshot
 from presage.task.task import load_task
 from tests.faults.counts import COUNTS
 from tests.service.shop import write_task
@@ -23,9 +23,9 @@ CHAINS = {"20": "ab" * 32}
 
 
 @pytest.fixture
-def taught(tmp_path: Path) -> Pupil:
+def taught(tmp_path: Path) -> LogFold:
     """One who has learnt a little, and whose snapshot is kept."""
-    pupil = Pupil(core_for(task_forecaster(load_task(write_task(tmp_path, "residual-table-shrunk")))))
+    pupil = LogFold(core_for(task_forecaster(load_task(write_task(tmp_path, "residual-table-shrunk")))))
     for row in range(9):
         symbols = np.array([row % 5, row % 3], np.int32).tobytes()
         pupil.take([
@@ -39,7 +39,7 @@ def taught(tmp_path: Path) -> Pupil:
 
 @pytest.mark.parametrize("name", [MANIFEST, TENSORS])
 def test_rot_of_a_snapshot_is_noticed_or_without_consequence(
-    taught: Pupil, tmp_path: Path, name: str, record_property: Callable[[str, object], None]
+    taught: LogFold, tmp_path: Path, name: str, record_property: Callable[[str, object], None]
 ) -> None:
     draw, ends = np.random.default_rng(0), Counter[str]()
     whole = (tmp_path / "kept" / f"{20:016d}" / name).read_bytes()
@@ -52,7 +52,7 @@ def test_rot_of_a_snapshot_is_noticed_or_without_consequence(
         else:
             del data[draw.integers(len(data)) :]
         (tmp_path / "rotten" / f"{20:016d}" / name).write_bytes(data)
-        found = Pupil(taught.engine)
+        found = LogFold(taught.engine)
         restore_snapshot(found, tmp_path / "rotten", CHAINS)
         assert found.learnt == 0 or digest(found.learning) == digest(taught.learning)
         ends["not taken up" if found.learnt == 0 else "without consequence"] += 1
@@ -60,21 +60,21 @@ def test_rot_of_a_snapshot_is_noticed_or_without_consequence(
     record_property(f"rot of a snapshot's {name}", dict(ends))
 
 
-def test_a_whole_snapshot_is_taken_up(taught: Pupil, tmp_path: Path) -> None:
-    found = Pupil(taught.engine)
+def test_a_whole_snapshot_is_taken_up(taught: LogFold, tmp_path: Path) -> None:
+    found = LogFold(taught.engine)
     restore_snapshot(found, tmp_path / "kept", CHAINS)
     assert (found.learnt, digest(found.learning)) == (20, digest(taught.learning))
-    other = Pupil(taught.engine)
+    other = LogFold(taught.engine)
     restore_snapshot(other, tmp_path / "kept", {"20": "cd" * 32})
     assert other.learnt == 0, "it is of another log"
 
 
 @pytest.mark.parametrize("name", snapshots.fingerprint())
 def test_a_snapshot_of_another_fingerprint_is_not_taken_up(
-    taught: Pupil, tmp_path: Path, name: str, monkeypatch: pytest.MonkeyPatch
+    taught: LogFold, tmp_path: Path, name: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     ours = snapshots.fingerprint()
     monkeypatch.setattr(snapshots, "fingerprint", lambda: ours | {name: "another"})
-    found = Pupil(taught.engine)
+    found = LogFold(taught.engine)
     restore_snapshot(found, tmp_path / "kept", CHAINS)
     assert found.learnt == 0

@@ -10,11 +10,10 @@ import httpx
 import pytest
 from starlette.datastructures import State
 
-from presage.service.access import Access
-from presage.service.app import create_app
-from presage.service.dashboard.addresses import VIEWERS, Stream
-from presage.service.dashboard.parts import PARTS
-from presage.service.messages import Fed
+from presage.service.dashboard.page import PARTS, VIEWERS, FrameStream
+from presage.service.http.access import Access
+from presage.service.http.app import create_app
+from presage.service.interface import FeedbackRequest
 from tests.service.asking import Asking
 from tests.service.fake import FakeService, books
 from tests.service.running import PATIENCE, Running, running, until
@@ -58,9 +57,9 @@ def test_nothing_is_fetched_from_elsewhere_and_every_part_is_used() -> None:
 
 
 def test_frames_come_as_events_and_a_sign_of_life_when_nothing_is_new(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("presage.service.dashboard.addresses.EVERY", 0.001)
+    monkeypatch.setattr("presage.service.dashboard.page.EVERY", 0.001)
     service, state = FakeService(books()), State({"stopping": False})
-    stream = Stream(service, state)
+    stream = FrameStream(service, state)
 
     async def look() -> list[bytes]:
         found: list[bytes] = []
@@ -68,7 +67,7 @@ def test_frames_come_as_events_and_a_sign_of_life_when_nothing_is_new(monkeypatc
             found.append(each)
             assert stream.viewers == 1
             if len(found) == 3:
-                service.log.append(Fed("a", "proxy", "some"))
+                service.log.append(FeedbackRequest("a", "proxy", "some"))
             state.stopping = len(found) == 4
         return found
 
@@ -98,7 +97,7 @@ def test_a_stream_ends_when_the_service_stops_or_its_reader_goes() -> None:
 @pytest.mark.long
 def test_a_stream_is_refused_when_too_many_look(monkeypatch: pytest.MonkeyPatch) -> None:
     assert VIEWERS >= 10
-    monkeypatch.setattr("presage.service.dashboard.addresses.VIEWERS", 1)
+    monkeypatch.setattr("presage.service.dashboard.page.VIEWERS", 1)
     with running() as server, streaming(server) as lines:
         next(lines)
         answer = httpx.get(f"{server.url}/dashboard/stream", trust_env=False)

@@ -8,17 +8,17 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from presage.service.http.problems import RefusalError
+from presage.service.http.requests import Reader
+from presage.service.http.strict_json import WORDS, check_keys
 from presage.service.limits import Limits
-from presage.service.problems import Refused
-from presage.service.requests import Reader
-from presage.service.strict import WORDS, check_keys
 from tests.service.fake import FEATURES, books
 
 LARGE = Limits().body_bytes
 
 
-def refused(body: bytes) -> Refused:
-    with pytest.raises(Refused) as caught:
+def refused(body: bytes) -> RefusalError:
+    with pytest.raises(RefusalError) as caught:
         Reader(books(), Limits()).predictions(body)
     return caught.value
 
@@ -64,5 +64,5 @@ def test_equal_keys_are_found_wherever_colons_and_quotes_stand(value: Any, escap
     keys = sum(sizes)
     check_keys(body, keys)
     twice = body[:-1] + b',"all":":"}'
-    with pytest.raises(Refused, match="'all' twice"):
+    with pytest.raises(RefusalError, match="'all' twice"):
         check_keys(twice, keys)

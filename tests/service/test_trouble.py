@@ -13,13 +13,13 @@ from presage.errors import BusyError, StateFileError, StoreFailedError, StoreFul
 from presage.journal.appender import Appender, CommitGroup
 from presage.journal.interface import Commit, Head
 from presage.journal.sqlite import SqliteLog
-from presage.service import core
-from presage.service.app import create_app
-from presage.service.core import LiveService
+from presage.service import service as core
+from presage.service.http.app import create_app
+from presage.service.interface import FeedbackRequest, PredictionRequest
+from presage.service.learner.snapshots import positions
 from presage.service.limits import Limits
-from presage.service.messages import Asked, Fed
 from presage.service.opening import open_service
-from presage.service.snapshots import positions
+from presage.service.service import LiveService
 from presage.task.task import load_task
 from tests.service.asking import Asking
 from tests.service.shop import DAY, START, write_task
@@ -29,8 +29,8 @@ WAIT = 60.0
 pytestmark = pytest.mark.long
 
 
-def asked(id: str, at: int | None = None) -> Asked:
-    return Asked(id, b'{"title":"x","genre":"maps"}', {"title": "x", "genre": "maps"}, at)
+def asked(id: str, at: int | None = None) -> PredictionRequest:
+    return PredictionRequest(id, b'{"title":"x","genre":"maps"}', {"title": "x", "genre": "maps"}, at)
 
 
 def opened(folder: Path, clock: Callable[[], int] = lambda: START, kind: str = "wall") -> LiveService:
@@ -49,7 +49,9 @@ def until(holds: Callable[[], bool]) -> None:
 
 
 def feed(service: LiveService, count: int, start: int = 0) -> None:
-    asyncio.run(service.feed([Fed(f"a{number}", "proxy", "half") for number in range(start, start + count)]))
+    asyncio.run(
+        service.feed([FeedbackRequest(f"a{number}", "proxy", "half") for number in range(start, start + count)])
+    )
 
 
 def handed_on(service: LiveService) -> None:
@@ -174,9 +176,9 @@ def test_what_is_not_accepted_does_not_even_change_the_time(value: str, tmp_path
 
     async def talk() -> None:
         await service.predict([asked("a", START), asked("b", START)])
-        await service.feed([Fed("a", "proxy", "half", START + 1)])
+        await service.feed([FeedbackRequest("a", "proxy", "half", START + 1)])
         before = service.describe()["log"]
-        (done,) = await service.feed([Fed("a", "proxy", value, START + 400 * DAY)])
+        (done,) = await service.feed([FeedbackRequest("a", "proxy", value, START + 400 * DAY)])
         assert done.status == ("repeated" if value == "half" else "conflict")
         assert service.describe()["log"] == before
 

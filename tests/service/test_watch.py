@@ -13,13 +13,12 @@ from presage.joining.join import Bin, Known
 from presage.joining.lessons import outcome_learnt, proxy_learnt
 from presage.journal.readers import read_observed
 from presage.metrics.calibration import reliability
-from presage.service.watch.columns import COHORT, KINDS
-from presage.service.watch.drift import State
-from presage.service.watch.feedback import known_panel, pending_panel, reliability_panel
-from presage.service.watch.fold import Watch
-from presage.service.watch.look_back import look_back
-from presage.service.watch.losses import early_panel, loss_panel, weights_panel
-from presage.service.watch.subject import Subject, subject_of
+from presage.service.dashboard.columns import COHORT, KINDS, Subject, subject_of
+from presage.service.dashboard.drift import DriftState
+from presage.service.dashboard.feedback_panels import known_panel, pending_panel, reliability_panel
+from presage.service.dashboard.fold import Watch
+from presage.service.dashboard.loss_panels import early_panel, loss_panel, weights_panel
+from presage.service.dashboard.watcher import look_back
 from presage.spaces import Array, Spaces
 from tests.service.played import (
     DAY,
@@ -263,7 +262,7 @@ def test_after_a_restart_the_end_of_the_log_is_looked_at_and_no_more(played: Pla
     table = again.predicted.stretches().sums
     for settled in ("proxy", "outcome"):
         assert (table[:, COHORT.index(settled)] <= table[:, COHORT.index("predictions")]).all()
-    assert again.look().state in (State.UNKNOWN, State.STABLE)
+    assert again.look().state in (DriftState.UNKNOWN, DriftState.STABLE)
     ones = [outcome_learnt(known, HORIZONS) for entry, known, _ in outcomes(played) if entry.seq > again.start]
     begins = math.exp(-float(again.marginal.losses(np.array([0]), np.array([1]))[0]))
     assert begins == pytest.approx((sum(ones) + 1) / (len(ones) + 2)), "the marginal does not begin anew"

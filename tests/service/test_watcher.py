@@ -7,8 +7,8 @@ import pytest
 
 from presage.joining.entries import EntryKind
 from presage.joining.join import Decision
-from presage.service.watch.fold import Watch
-from presage.service.watch.watcher import WAITING, Names, Sample, Watcher
+from presage.service.dashboard.fold import Watch
+from presage.service.dashboard.watcher import WAITING, Sample, WatchedNames, Watcher
 from tests.service.played import (
     SUBJECT,
     Played,
@@ -16,7 +16,7 @@ from tests.service.played import (
     play,
 )
 
-NAMES = Names("books", "mixture", ("closed", "begun", "half"), ("left", "finished"))
+NAMES = WatchedNames("books", "mixture", ("closed", "begun", "half"), ("left", "finished"))
 
 
 @pytest.fixture(scope="module")

@@ -17,9 +17,9 @@ from presage.later import Later
 from presage.service.folders import TASK, folder_forecaster, task_digest
 from presage.task.task import Task, load_task
 
-tasks: Any = Later("presage.service.tasks")
+tasks: Any = Later("presage.service.folders")
 export_: Any = Later("presage.service.export")
-fold: Any = Later("presage.service.fold")
+fold: Any = Later("presage.service.learner.snapshots")
 features: Any = Later("presage.service.features")
 history: Any = Later("presage.service.history")
 rows_: Any = Later("presage.logs.rows")

@@ -9,11 +9,11 @@ from typing import Any
 import click
 
 from presage.cli.talk import console, progress_bar
-from presage.service.access import Access, called, read_token
-from presage.service.app import create_app
 from presage.service.folders import other_revision, up_to_date
+from presage.service.http.access import Access, called, read_token
+from presage.service.http.app import create_app
+from presage.service.http.server import bind, listen, serve
 from presage.service.limits import Limits, limits
-from presage.service.server import bind, listen, serve
 from presage.task.task import load_task
 
 PATH = click.Path(path_type=Path)
@@ -72,7 +72,7 @@ def _refold(task_file: Path, folder: Path) -> None:
     from presage.service import history  # noqa: PLC0415
 
     with progress_bar("serve: events lived through again", history.sent(folder)) as progress:
-        aside = history.refold(task_file, folder, progress)
+        aside = history.refold_folder(task_file, folder, progress)
     console.print(f"The log is folded anew; the old one is kept in {aside}", markup=False, soft_wrap=True)
 
 

@@ -1,1 +1,1 @@
-"""The service: predictions over HTTP, feedback learnt from exactly once, everything a fold over a durable log."""
+"""A durable service: predictions, feedback and learning, kept in a log."""

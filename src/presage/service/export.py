@@ -18,7 +18,7 @@ from presage.joining.lessons import outcome_learnt
 from presage.journal.interface import LogStore
 from presage.journal.readers import PAGE
 from presage.logs.tables import connected, quoted, sql_text
-from presage.service.features import moment
+from presage.service.features import as_moment
 from presage.task.exported_log import OURS, feature_column
 from presage.task.features import Boolean, Category, Feature, SetFeature, Timestamp
 from presage.task.task import Task
@@ -95,7 +95,7 @@ def _given(feature: Feature, value: Any) -> Any:
     if isinstance(feature, SetFeature) and isinstance(value, str):
         return [word.strip() for word in value.split(feature.separator) if word.strip()]
     if isinstance(feature, Timestamp) and value is not None:
-        return moment(feature, value).isoformat()  # DuckDB reads fewer ways to write one
+        return as_moment(feature, value).isoformat()  # DuckDB reads fewer ways to write one
     return value
 
 

@@ -77,7 +77,7 @@ def _symbols(feature: Feature, value: Any) -> list[int]:
             raise FeatureError(f"{feature.name} must be true or false", value, "give a boolean")
         return [int(value)]
     assert isinstance(feature, Timestamp)
-    at = moment(feature, value)
+    at = as_moment(feature, value)
     return [PART[part](at) for part in feature.parts]
 
 
@@ -109,7 +109,7 @@ def _number(feature: Feature, value: Any) -> float:
     return float(value)
 
 
-def moment(feature: Timestamp, value: Any) -> datetime:
+def as_moment(feature: Timestamp, value: Any) -> datetime:
     """The moment, in UTC, that a text means."""
     try:
         given = datetime.fromisoformat(value)

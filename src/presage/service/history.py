@@ -18,13 +18,13 @@ from presage.journal.readers import PAGE
 from presage.journal.sqlite import SqliteLog
 from presage.logs.rows import LogRows, SignalRows
 from presage.logs.signals import NEVER_AT
-from presage.service.core import LiveService
 from presage.service.folders import TASK, refolds, task_digest
+from presage.service.http.problems import RefusalError
+from presage.service.http.requests import Reader
+from presage.service.interface import FeedbackRequest, PredictionRequest
 from presage.service.limits import Limits
-from presage.service.messages import Asked, Fed
 from presage.service.opening import open_service
-from presage.service.problems import Refused
-from presage.service.requests import Reader
+from presage.service.service import LiveService
 from presage.spaces import Array
 from presage.task.signals import Signal
 from presage.task.task import Task, load_task
@@ -32,7 +32,7 @@ from presage.task.task import Task, load_task
 BULK = 1000
 """Events sent at once: those of one bulk do not learn from each other."""
 
-Happened = Asked | Fed
+Happened = PredictionRequest | FeedbackRequest
 
 
 def happened(task: Task, rows: LogRows) -> Iterator[Happened]:
@@ -53,10 +53,10 @@ def happened(task: Task, rows: LogRows) -> Iterator[Happened]:
         n, moment = int(row[place]), int(at[place])
         if kind[place] == 0:
             features = rows.json[n].encode()
-            yield Asked(ids[n], features, msgspec.json.decode(features), moment)
+            yield PredictionRequest(ids[n], features, msgspec.json.decode(features), moment)
         else:
             name, signal = (("proxy", proxy), ("outcome", outcome))[kind[place] - 1]
-            yield Fed(ids[n], name, signal.values[symbols[kind[place] - 1, n]], moment)
+            yield FeedbackRequest(ids[n], name, signal.values[symbols[kind[place] - 1, n]], moment)
 
 
 def count(task: Task, rows: LogRows) -> int:
@@ -70,7 +70,7 @@ def _check_ids(task: Task, ids: list[str]) -> None:
     for id in ids:
         try:
             reader.id(id, "the log")
-        except Refused as error:
+        except RefusalError as error:
             raise DataError("an id of the log cannot be one of a service", id, "give other ids") from error
 
 
@@ -91,11 +91,11 @@ def retold(task: Task, store: LogStore) -> Iterator[Happened]:
         for entry in entries:
             if entry.kind == EntryKind.PREDICTED:
                 features = decode_predicted(entry.body).features
-                yield Asked(entry.id, features, msgspec.json.decode(features), entry.at)
+                yield PredictionRequest(entry.id, features, msgspec.json.decode(features), entry.at)
             elif entry.kind in values:
                 name, known = values[EntryKind(entry.kind)]
                 symbol = decode_feedback(entry.body).symbol
-                yield Fed(entry.id, name, known[symbol] if symbol >= 0 else "", entry.at)
+                yield FeedbackRequest(entry.id, name, known[symbol] if symbol >= 0 else "", entry.at)
 
 
 def live_through(service: LiveService, events: Iterable[Happened], bulk: int, progress: Callable[[int], None]) -> None:
@@ -142,7 +142,7 @@ def new_service(task_file: Path, folder: Path, start: int) -> Iterator[LiveServi
         shutil.rmtree(waiting, ignore_errors=True)
 
 
-def refold(task_file: Path, folder: Path, progress: Callable[[int], None]) -> Path:
+def refold_folder(task_file: Path, folder: Path, progress: Callable[[int], None]) -> Path:
     """Where the old data folder lies now; the new one has the same events, with another task or revision.
 
     The old log says what was answered; the new one what would have been answered. Feedback whose value the new task

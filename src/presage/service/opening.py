@@ -8,17 +8,15 @@ import numpy as np
 from presage.drivers.core import Core, Parameters, core_for
 from presage.journal.sqlite import SqliteLog
 from presage.journal.writer import Writer
-from presage.service.core import LiveService, Parts
+from presage.service.dashboard.columns import subject_of
+from presage.service.dashboard.fold import Watch
+from presage.service.dashboard.watcher import WatchedNames, Watcher, look_back
 from presage.service.features import feature_encoder
-from presage.service.folders import folder_forecaster, open_folder
+from presage.service.folders import folder_forecaster, horizons_of, open_folder
+from presage.service.learner.client import LearnerClient
+from presage.service.learner.snapshots import positions
 from presage.service.limits import Limits
-from presage.service.snapshots import positions
-from presage.service.tasks import horizons_of
-from presage.service.teacher import Teacher
-from presage.service.watch.fold import Watch
-from presage.service.watch.look_back import look_back
-from presage.service.watch.subject import subject_of
-from presage.service.watch.watcher import Names, Watcher
+from presage.service.service import LiveService, ServiceParts
 from presage.spaces import Instance
 from presage.task.task import load_task
 
@@ -33,7 +31,7 @@ def open_service(task_file: Path, folder: Path, settings: Limits, clock: Callabl
     known = [seq for seq in positions(snapshots) if 0 < seq <= store.head.seq] if snapshots.exists() else []
     try:
         chains = {str(seq): store.chain_at(seq).hex() for seq in known}
-        teacher = Teacher(engine, folder, snapshots, chains)
+        teacher = LearnerClient(engine, folder, snapshots, chains)
         teacher.catch_up(store, horizons)
         watch = Watch(subject_of(engine.forecaster, horizons))
         look_back(watch, store)
@@ -41,9 +39,9 @@ def open_service(task_file: Path, folder: Path, settings: Limits, clock: Callabl
     except BaseException:
         store.close()
         raise
-    watcher = Watcher(watch, Names(task.name, engine.forecaster.name, task.proxy().values, task.outcome.values))
+    watcher = Watcher(watch, WatchedNames(task.name, engine.forecaster.name, task.proxy().values, task.outcome.values))
     writer = Writer(store, horizons, clock, teacher.teach, show=watcher.see)
-    return LiveService(Parts(task, engine, writer, teacher, clock, watcher), settings)
+    return LiveService(ServiceParts(task, engine, writer, teacher, clock, watcher), settings)
 
 
 def _warm_up(engine: Core, parameters: Parameters) -> None:

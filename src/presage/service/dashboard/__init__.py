@@ -1,1 +1,1 @@
-"""The dashboard: a page, its style and its scripts, and the stream that feeds them."""
+"""The dashboard: a page, its style and its scripts, and the numbers that feed them."""

@@ -1,0 +1,216 @@
+"""A thread that folds what the log shows it, and keeps a frame ready for the dashboard."""
+
+from collections import deque
+from collections.abc import Callable, Iterator
+from itertools import chain, islice
+from threading import Event as Flag
+from threading import Thread
+from typing import NamedTuple
+
+import msgspec
+import numpy as np
+
+from presage.joining.counters import Counters
+from presage.joining.entries import EntryKind
+from presage.joining.join import Decision
+from presage.joining.lessons import ObservedEntry, outcome_learnt
+from presage.journal.interface import LogStore
+from presage.journal.readers import read_observed
+from presage.service.dashboard.columns import family_of
+from presage.service.dashboard.drift import Drift, DriftState
+from presage.service.dashboard.feedback_panels import known_panel, pending_panel, reliability_panel, stability_panel
+from presage.service.dashboard.fold import Watch
+from presage.service.dashboard.frame import DashboardFrame, Lag
+from presage.service.dashboard.loss_panels import early_panel, loss_panel, weights_panel
+
+TURN = 1.0
+"""Seconds between two turns."""
+
+WAITING = 20_000
+"""Sightings that may wait; more are not looked at, and counted."""
+
+SOON = 5_000
+"""Sightings that are folded before the next turn is due."""
+
+LAGS = 120
+"""How many turns the lag of the learner is shown for."""
+
+
+class WatchedNames(NamedTuple):
+    """What things are called."""
+
+    task: str
+    forecaster: str
+    proxies: tuple[str, ...]
+    outcomes: tuple[str, ...]
+
+
+class Sample(NamedTuple):
+    """How the service stands at a moment."""
+
+    position: int  # of the log
+    counters: Counters
+    refused: dict[tuple[EntryKind, Decision], int]
+    lessons: int  # that wait for the learner
+    model: int
+    weights: dict[str, float]  # of experts by name
+    ready: str
+
+
+class Watcher:
+    """Folds what it is shown; never keeps the one waiting who shows it."""
+
+    def __init__(self, watch: Watch, names: WatchedNames) -> None:
+        self.watch, self.names = watch, names
+        self.missed = 0  # sightings that were too many
+        self.drift: Drift = watch.look()
+        self._inbox: deque[list[ObservedEntry]] = deque()
+        self._given = self._taken = 0  # sightings; each is counted by one thread only
+        self._lags: deque[int] = deque(maxlen=LAGS)
+        self._frame = 0, b"{}"
+        self._asked = self._closed = False
+        self._idle = True  # nobody looked at the last turn
+        self._wake = Flag()
+        self._thread: Thread | None = None
+
+    def start(self, sample: Callable[[], Sample]) -> None:
+        """Begin to take turns; `sample` tells how the service stands."""
+        self._thread = Thread(target=self._run, args=(sample,), name="presage-watch", daemon=True)
+        self._thread.start()
+
+    def see(self, sightings: list[ObservedEntry]) -> None:
+        """Take sightings for the next turn; costs no more than to keep them."""
+        waiting = self._given - self._taken
+        if waiting > WAITING:
+            self.missed += len(sightings)
+            return
+        self._given += len(sightings)
+        self._inbox.append(sightings)
+        if waiting > SOON:
+            self._wake.set()
+
+    def watched(self) -> tuple[int, bytes]:
+        """The last frame and its number; asking makes the next one."""
+        self._asked = True
+        if self._idle:
+            self._idle = False
+            self._wake.set()
+        return self._frame
+
+    def numbers(self) -> dict[str, float]:
+        """Gauges for /metrics."""
+        return {
+            "g_drift_alarm": float(self.drift.state is DriftState.ALARM),
+            "g_drift_p": self.drift.p,
+            "g_drift_nats": self.drift.nats,
+            "watch_missed_total": self.missed,
+        }
+
+    def close(self) -> None:
+        """Take no more turns."""
+        self._closed = True
+        self._wake.set()
+        if self._thread:
+            self._thread.join()
+
+    def turn(self, sample: Sample) -> None:
+        """Fold what has come, and make a frame if somebody looks."""
+        self._fold()
+        if sample.weights:
+            self.watch.weigh(_by_family(sample.weights))
+        self._lags.append(sample.lessons)
+        self.drift = self.watch.look()
+        self._idle = not self._asked
+        if self._asked:
+            self._asked = False
+            number = self._frame[0] + 1
+            self._frame = number, msgspec.json.encode(self.frame(number, sample))
+
+    def frame(self, number: int, sample: Sample) -> DashboardFrame:
+        """All that is shown."""
+        watch, names = self.watch, self.names
+        horizons = watch.subject.horizons
+        return DashboardFrame(
+            number=number,
+            task=names.task,
+            forecaster=names.forecaster,
+            family=family_of(names.forecaster),
+            proxies=list(names.proxies),
+            outcomes=list(names.outcomes),
+            horizons=(horizons.proxy // 1000, horizons.outcome // 1000),
+            at=watch.at // 1000 if watch.seq else None,
+            ready=sample.ready,
+            predictions=sample.counters.predictions,
+            bins=sample.counters.bins._asdict(),
+            refused=_refused(sample.refused),
+            loss=loss_panel(watch),
+            weights=weights_panel(watch, names.forecaster),
+            early=early_panel(watch),
+            pending=pending_panel(watch, sample.counters.bins.open),
+            known=known_panel(watch),
+            reliability=reliability_panel(watch),
+            drift=stability_panel(watch, self.drift),
+            lag=self._lag(sample),
+        )
+
+    def _lag(self, sample: Sample) -> Lag:
+        learnt, at = self.watch.learnt
+        behind = (self.watch.at - at) // 1000 if learnt and sample.lessons else 0
+        return Lag(sample.lessons, sample.model, sample.position, behind, list(self._lags))
+
+    def _fold(self) -> None:
+        while self._inbox:
+            part: list[ObservedEntry] = []
+            while self._inbox and len(part) < SOON:
+                part += self._inbox.popleft()
+            self._taken += len(part)
+            self.watch.see(part)
+
+    def _run(self, sample: Callable[[], Sample]) -> None:
+        while not self._closed:
+            self._wake.wait(TURN)
+            self._wake.clear()
+            self.turn(sample())
+
+
+def _by_family(weights: dict[str, float]) -> dict[str, float]:
+    found: dict[str, float] = {}
+    for name, weight in weights.items():
+        found[family_of(name)] = found.get(family_of(name), 0.0) + weight
+    return found
+
+
+def _refused(counts: dict[tuple[EntryKind, Decision], int]) -> dict[str, dict[str, int]]:
+    kinds = {EntryKind.PREDICTED: "predictions", EntryKind.PROXY: "proxies", EntryKind.OUTCOME: "outcomes"}
+    return {
+        decision.value: {name: counts.get((kind, decision), 0) for kind, name in kinds.items()}
+        for decision in (Decision.REPEATED, Decision.CONFLICT)
+    }
+
+
+REMEMBERED = 50_000
+"""How many of the last entries are looked at again."""
+
+PAGES = 5
+"""Pages of those whose outcomes stand in for the marginal before them."""
+
+
+def look_back(watch: Watch, store: LogStore, entries: int = REMEMBERED) -> None:
+    """Show a watch the last entries of a log.
+
+    Outcomes of predictions from before them would be compared with a marginal that knows nothing; one that knows the
+    first outcomes after that position stands in for it.
+    """
+    after = max(0, store.head.seq - entries)
+    pages: Iterator[list[ObservedEntry]] = read_observed(store, after)
+    if after:
+        first = list(islice(pages, PAGES))
+        counts = np.zeros(watch.subject.outcomes)
+        for sighting in (each for page in first for each in page):
+            if sighting.known.outcome_seq == sighting.entry.seq:
+                counts[outcome_learnt(sighting.known, watch.subject.horizons)] += 1
+        watch.marginal.begin(counts)
+        pages = chain(first, pages)
+    for page in pages:
+        watch.see(page)
+        watch.look()

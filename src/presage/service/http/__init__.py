@@ -1,0 +1,1 @@
+"""The service over HTTP: what is asked, who may ask, and what is answered."""

@@ -1,0 +1,155 @@
+"""Who may talk to the service: what every request passes first."""
+
+import functools
+import hashlib
+import hmac
+import ipaddress
+import re
+import time
+from collections.abc import Iterable, MutableMapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from starlette.types import ASGIApp, Receive, Scope, Send
+
+from presage.errors import SettingError
+from presage.service.dashboard.page import PARTS
+from presage.service.http.metrics import Traffic
+from presage.service.http.problems import HOST, MALFORMED, NOT_FOUND, TOKEN, RefusalError, answer
+
+LOOPBACK = ("localhost", "127.0.0.1", "::1")
+PUBLIC = ("/", "/healthz", "/readyz", *(f"/dashboard/{name}" for name in PARTS))
+"""What is answered without the token: a page without data, and whether the service lives."""
+
+_AUTHORITY = re.compile(r"(?:\[([0-9a-fA-F:.]+)\]|([^\s:@/\[\]]+))(?::\d{0,5})?")
+
+
+@dataclass(frozen=True)
+class Access:
+    """The token, and the names by which the service may be called ("*": any)."""
+
+    token: str | None = None
+    hosts: tuple[str, ...] = LOOPBACK
+
+    def check(self, scope: Scope) -> None:
+        """Nothing, if a request may be answered."""
+        hosts, tokens = [], []
+        for name, value in scope["headers"]:
+            if name == b"host":
+                hosts.append(value)
+            elif name == b"authorization":
+                tokens.append(value)
+        if len(hosts) != 1:
+            raise RefusalError(MALFORMED, f"{len(hosts)} host headers", "send one", "host")
+        if not _is_ours(hosts[0], self.hosts):
+            sent = hosts[0].decode("latin-1")
+            raise RefusalError(
+                HOST, "a request for another host", "call the service by a name it was given", "host", sent
+            )
+        if self.token is not None and scope["path"] not in PUBLIC:
+            _check_token(tokens, self.token)
+
+
+@functools.lru_cache(maxsize=100)
+def _is_ours(sent: bytes, names: tuple[str, ...]) -> bool:
+    """Whether a host header means one of these names, whatever the port.
+
+    A page elsewhere, whose own name is made to point to this machine, does not; its scripts get no answer.
+    """
+    parts = _AUTHORITY.fullmatch(sent.decode("latin-1"))
+    return parts is not None and ((parts[1] or parts[2]).lower() in names or "*" in names)
+
+
+def _check_token(sent: list[bytes], token: str) -> None:
+    scheme, _, given = sent[0].partition(b" ") if len(sent) == 1 else (b"", b"", b"")
+    if not same(given.strip(), token.encode()) or scheme.lower() != b"bearer":
+        what = "another token" if sent else "no token"
+        refusal = RefusalError(TOKEN, what, "send authorization: Bearer TOKEN", "authorization")
+        refusal.headers = {"www-authenticate": "Bearer"}
+        raise refusal
+
+
+def same(one: bytes, other: bytes) -> bool:
+    """Whether two secrets are the same; how long that takes tells nothing of either."""
+    return hmac.compare_digest(hashlib.sha256(one).digest(), hashlib.sha256(other).digest())
+
+
+def read_token(file: Path) -> str:
+    """The token in a file: one line of 16 to 500 printable ASCII characters without spaces."""
+    try:
+        token = file.read_text("utf-8").strip()
+    except (OSError, UnicodeDecodeError) as error:
+        raise SettingError("the token file cannot be read", str(file), "check its name and rights") from error
+    if not re.fullmatch(r"[!-~]{16,500}", token):
+        remedy = "write 16 to 500 printable characters without spaces into it"
+        raise SettingError("the token file does not hold a token", str(file), remedy)
+    return token
+
+
+def called(host: str, further: Iterable[str]) -> tuple[str, ...]:
+    """The names by which a service on this host may be called: those of the loopback, its own, and further ones."""
+    names = tuple(name.lower().strip("[]") for name in further)
+    if is_wildcard(host) and not names:
+        remedy = "add --allowed-host NAME for each name it is called by, or --allowed-host '*'"
+        raise SettingError("a service on all addresses needs to know its names", host, remedy)
+    own = () if is_wildcard(host) else (host.lower().strip("[]"),)
+    return tuple(dict.fromkeys((*LOOPBACK, *own, *names)))
+
+
+def is_wildcard(host: str) -> bool:
+    """Whether a host stands for all addresses of the machine."""
+    try:
+        return ipaddress.ip_address(host).is_unspecified
+    except ValueError:
+        return host == ""
+
+
+def check_reach(addresses: Iterable[str], token: str | None) -> None:
+    """Nothing, if there is a token or all addresses are of the loopback."""
+    for address in addresses:
+        if token is None and not ipaddress.ip_address(address.partition("%")[0]).is_loopback:
+            remedy = "give --token-file FILE, or keep to --host 127.0.0.1"
+            raise SettingError("without a token only this machine is served", address, remedy)
+
+
+class Gate:
+    """The application behind it, for those who may ask."""
+
+    def __init__(self, app: ASGIApp, access: Access, traffic: Traffic) -> None:
+        self.app, self.access, self.traffic = app, access, traffic
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer one request."""
+        if scope["type"] != "http":
+            await self.app(scope, receive, send)
+            return
+        started = time.perf_counter()
+        status = 500
+        self.traffic.under_way += 1
+
+        async def told(message: MutableMapping[str, Any]) -> None:
+            nonlocal status
+            status = message.get("status", status)
+            await send(message)
+
+        try:
+            self._check(scope)
+            await self.app(scope, receive, told)
+        except RefusalError as refusal:
+            await answer(refusal)(scope, receive, told)
+        finally:
+            self.traffic.under_way -= 1
+            route = scope["route"].path if "route" in scope else "none"
+            self.traffic.count(route, _known(scope["method"]), status, time.perf_counter() - started)
+
+    def _check(self, scope: Scope) -> None:
+        self.access.check(scope)
+        if scope["path"].endswith("\n"):  # a pattern that ends in $ takes a line end for the end
+            raise RefusalError(NOT_FOUND, "no such address", "see /openapi.json", "path", scope["path"])
+        if scope["query_string"] and scope["path"].startswith("/v1/"):
+            raise RefusalError(MALFORMED, "a query", "leave it out: everything is said in the body", "query")
+
+
+def _known(method: str) -> str:
+    return method if method in ("GET", "HEAD", "POST") else "other"

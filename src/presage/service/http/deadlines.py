@@ -1,0 +1,183 @@
+"""Connections that are closed in time: uvicorn's protocol with a deadline for every wait on a client."""
+
+import asyncio
+import time
+from typing import cast
+
+import msgspec
+from uvicorn._types import ASGI3Application
+from uvicorn.protocols.http.httptools_impl import STATUS_LINE, HttpToolsProtocol, RequestResponseCycle
+
+from presage.service.http.problems import HEADERS, MALFORMED_HTTP, MEDIA_TYPE, SLOW, ProblemKind, RefusalError
+from presage.service.limits import Limits
+
+LINGER = 1.0
+"""Seconds for which a client that was refused may go on sending, so that it comes to read why."""
+
+
+class JoinedWrites:
+    """What an answer is written to: its head and its body leave in one piece, which halves the calls to the system."""
+
+    def __init__(self, transport: asyncio.Transport, loop: asyncio.AbstractEventLoop) -> None:
+        self.transport, self.loop = transport, loop
+        self.kept: list[bytes] = []
+
+    def write(self, data: bytes) -> None:
+        """Keep `data` until the answer is complete, or nothing else comes in this turn of the loop."""
+        if not self.kept:
+            self.loop.call_soon(self.flush)
+        self.kept.append(data)
+
+    def flush(self) -> None:
+        """Write what was kept."""
+        if self.kept and not self.transport.is_closing():
+            self.transport.write(b"".join(self.kept))
+        self.kept.clear()
+
+    def close(self) -> None:
+        """Write what was kept, then close."""
+        self.flush()
+        self.transport.close()
+
+    def is_closing(self) -> bool:
+        """Whether nothing can be written any more."""
+        return self.transport.is_closing()
+
+
+class PunctualProtocol(HttpToolsProtocol):
+    """One connection, which is closed if the client keeps it waiting for too long.
+
+    It waits for a request from when it is made, or from when the last answer was written, until all of the request is
+    there; and for the client to read, while what was written piles up.
+    """
+
+    limits = Limits()
+    waiting: float | None = None  # since when; None while it is the service's turn
+    unread: float | None = None  # since when what was written piles up
+    arriving = False  # whether a request has begun to arrive
+    heading = True  # whether a head is due, or arriving
+    ended = False  # whether a request ended in what was just read
+    head = 0  # bytes of complete headers and trailers of this request
+    headless = 0  # bytes read without the end of a head
+    refused = False  # whether whatever else comes is thrown away
+    answering: RequestResponseCycle | None = None  # the request whose turn it is
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        """Begin to wait; one connection too many is closed."""
+        super().connection_made(cast(asyncio.Transport, transport))
+        self.joined = JoinedWrites(self.transport, self.loop)
+        self.waiting = time.monotonic()
+        if len(self.connections) > self.limits.connections:
+            self.transport.abort()
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        """Let nobody write any more; uvicorn itself tells only the last of several requests."""
+        self._hang_up()
+        super().connection_lost(exc)
+
+    def data_received(self, data: bytes) -> None:
+        """Read on; a head that does not end is refused."""
+        if self.refused:
+            return
+        self.ended = False
+        super().data_received(data)
+        if self.heading and not self.ended and not self.refused:
+            self.headless += len(data)
+            if self.headless > self.limits.header_bytes:
+                self._refuse_head()
+
+    def on_message_begin(self) -> None:
+        """A request begins."""
+        super().on_message_begin()
+        self.arriving, self.heading, self.head, self.headless = True, True, 0, 0
+        if self._idle:
+            self.waiting = time.monotonic()
+
+    def on_header(self, name: bytes, value: bytes) -> None:
+        """A header, or a trailer after the body."""
+        super().on_header(name, value)
+        self.head += len(name) + len(value)
+        if self.head > self.limits.header_bytes:
+            self._refuse_head()
+            raise ValueError("the head is too large")
+
+    def on_headers_complete(self) -> None:
+        """The head is there."""
+        self.heading = False
+        super().on_headers_complete()
+
+    def on_message_complete(self) -> None:
+        """All of the request is there: it is the service's turn."""
+        super().on_message_complete()
+        self.arriving, self.heading, self.ended, self.headless = False, True, True, 0
+        self.waiting = time.monotonic() if self._idle else None
+
+    def on_response_complete(self) -> None:
+        """The answer is written: the client's turn, unless its next request is there already."""
+        self.joined.flush()
+        super().on_response_complete()
+        self.waiting = time.monotonic() if self._idle or self.cycle.more_body else None
+
+    def pause_writing(self) -> None:
+        """What was written piles up."""
+        super().pause_writing()
+        self.unread = time.monotonic()
+
+    def resume_writing(self) -> None:
+        """The client reads again."""
+        super().resume_writing()
+        self.unread = None
+
+    def check(self, now: float) -> None:
+        """Close the connection if it is overdue; if it does not close by itself, end it."""
+        most = self.limits.request_seconds if self.arriving else self.limits.idle_seconds
+        late = self.waiting is not None and now - self.waiting > (LINGER if self.refused else most)
+        unread = self.unread is not None and now - self.unread > self.limits.request_seconds
+        if unread or (late and (self.refused or self.transport.is_closing())):
+            self._hang_up()
+            self.transport.abort()
+        elif late and self.arriving:
+            self._refuse(SLOW, "a request that does not end", f"send it within {self.limits.request_seconds:g} seconds")
+        elif late:
+            self.transport.close()
+
+    def send_400_response(self, msg: str) -> None:
+        """Answer what is not HTTP and close the connection."""
+        if not self.refused:
+            self._refuse(MALFORMED_HTTP, msg, "speak HTTP/1.1")
+
+    def _start_asgi_task(self, cycle: RequestResponseCycle, app: ASGI3Application) -> None:
+        self.answering = cycle
+        cycle.transport = cast(asyncio.Transport, self.joined)
+        super()._start_asgi_task(cycle, app)
+
+    def _hang_up(self) -> None:
+        if self.answering is not None and not self.answering.response_complete:
+            self.answering.disconnected = True
+            self.answering.message_event.set()
+
+    @property
+    def _idle(self) -> bool:
+        return self.cycle is None or self.cycle.response_complete
+
+    def _refuse_head(self) -> None:
+        self._refuse(HEADERS, "a head that is too large", f"send at most {self.limits.header_bytes} bytes of headers")
+
+    def _refuse(self, kind: ProblemKind, what: str, remedy: str) -> None:
+        """Answer with a problem and take no more; but an answer that is under way goes out instead.
+
+        A problem would be taken for the answer to that earlier request, which may well be in the log.
+        """
+        self.refused = True
+        earlier = self.answering
+        if earlier is not None and not earlier.response_complete and not earlier.more_body:
+            earlier.keep_alive = False
+            return
+        self.waiting = time.monotonic()
+        if earlier is None or earlier.response_complete or not earlier.response_started:
+            body = msgspec.json.encode(RefusalError(kind, what, remedy).problem())
+            head = f"content-type: {MEDIA_TYPE}\r\ncontent-length: {len(body)}\r\nconnection: close\r\n\r\n"
+            self.transport.write(STATUS_LINE[kind.status] + head.encode() + body)
+        self._hang_up()
+        # To close while the client still sends would make its system throw the answer away.
+        self.transport.write_eof()

@@ -1,1 +1,0 @@
-"""The watch: what the dashboard shows, folded from what the log says, in bounded memory."""
