@@ -15,10 +15,9 @@ import numpy as np
 
 from benchmarks.blocks import Tell, alternate, ratios, seconds, spread
 from benchmarks.figures import Figure, Target, short
-from presage.backtest.backtest import groups_of, table_names
-from presage.backtest.replay import replay
+from presage.backtesting.backtest import groups_of, seen, table_names
+from presage.backtesting.replay import replay
 from presage.forecasters.catalogue import chosen_forecasters
-from presage.logs.episodes import seen
 from presage.logs.rows import LogRows, read_log
 from presage.metrics.regret import log_loss
 from presage.spaces import Array, Instance, Spaces

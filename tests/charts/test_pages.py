@@ -8,14 +8,21 @@ import numpy as np
 import pytest
 
 from presage.charts import pages
-from presage.charts.delays import delays_chart, signal_lines
-from presage.charts.key import family_lines, key, points_key
-from presage.charts.over_time import over_time_chart
-from presage.charts.pages import Panel, Section, page, table, word_table
-from presage.charts.reliability import reliability_chart
-from presage.charts.style import COLOURS, DASHES, FAMILIES, SHAPES, alt, rows_chart, styled
-from presage.charts.times import Times
-from presage.charts.winners import winners_chart
+from presage.charts.over_time import Times, delays_chart, over_time_chart, signal_lines, winners_chart
+from presage.charts.pages import PageSection, Panel, page, table, word_table
+from presage.charts.panels import reliability_chart
+from presage.charts.style import (
+    COLOURS,
+    DASHES,
+    FAMILIES,
+    SHAPES,
+    alt,
+    family_lines,
+    key,
+    points_key,
+    rows_chart,
+    styled,
+)
 from presage.metrics.calibration import reliability
 from tests.charts.browser import needs_browser, open_page
 
@@ -55,7 +62,9 @@ def short(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.mark.usefixtures("short")
 def test_a_page_holds_all_it_needs_and_forbids_itself_to_fetch() -> None:
-    written = page("Title", ["First.", "Second."], [Section("Charts", "<p>text</p>", panels(DATES))], "foot").decode()
+    written = page(
+        "Title", ["First.", "Second."], [PageSection("Charts", "<p>text</p>", panels(DATES))], "foot"
+    ).decode()
     assert not re.search(r'<(script|link|img)[^>]+(src|href)="http', written)
     assert "default-src 'none'" in written
     assert '<script type="text/javascript">/* the library */</script>' in written
@@ -65,12 +74,12 @@ def test_a_page_holds_all_it_needs_and_forbids_itself_to_fetch() -> None:
 
 @pytest.mark.usefixtures("short")
 def test_a_page_without_charts_carries_no_code_to_draw_them() -> None:
-    assert b"the library" not in page("Title", ["Lead."], [Section("Words", "")], "foot")
+    assert b"the library" not in page("Title", ["Lead."], [PageSection("Words", "")], "foot")
 
 
 @pytest.mark.usefixtures("short")
 def test_words_of_a_log_cannot_become_code() -> None:
-    sections = [Section(EVIL, table([EVIL], [[EVIL]]) + word_table([(EVIL, EVIL)]), panels(DATES))]
+    sections = [PageSection(EVIL, table([EVIL], [[EVIL]]) + word_table([(EVIL, EVIL)]), panels(DATES))]
     written = page(EVIL, [EVIL], sections, EVIL).decode()
     assert EVIL not in written
     assert EVIL not in key({EVIL: family_lines(["direct"])["direct"]}, {EVIL: EVIL + "!"})
@@ -102,8 +111,8 @@ def test_moments_outside_the_time_shown_are_not_marked() -> None:
 @pytest.mark.long
 def test_charts_are_drawn_without_a_network_and_fit_every_screen(tmp_path: Path) -> None:
     sections = [
-        Section("Dates", "", panels(DATES)),
-        Section("Days", table(["a"], [["b" * 300]]), panels(DAYS), small=True),
+        PageSection("Dates", "", panels(DATES)),
+        PageSection("Days", table(["a"], [["b" * 300]]), panels(DAYS), small=True),
     ]
     written = page("Title", ["Lead."], sections, "foot")
     for width in (390, 1280):
@@ -119,7 +128,7 @@ def test_charts_are_drawn_without_a_network_and_fit_every_screen(tmp_path: Path)
 def test_a_chart_that_is_not_drawn_and_a_page_that_is_too_wide_are_noticed(tmp_path: Path) -> None:
     empty = styled(rows_chart([]).mark_point().encode(x=alt.X("a:Q")).properties(width="container"))
     script = '<div style="width: 700px">wide</div><script>console.error("planted")</script>'
-    opened = open_page(page("Title", [], [Section("", script, [Panel("empty", empty)])], ""), tmp_path, 390)
+    opened = open_page(page("Title", [], [PageSection("", script, [Panel("empty", empty)])], ""), tmp_path, 390)
     assert opened.marks == {"chart-0": 0}
     assert "planted" in "".join(opened.console)
     assert opened.right > 700

@@ -12,13 +12,12 @@ from click.testing import CliRunner
 
 import presage as presage_package
 from presage.cli.entry import COMMANDS, cli
-from presage.cli.talk import changed
+from presage.cli.output import changed
 from presage.errors import OutputError, SettingError
 from presage.experiments.claims import Claim, Verdict
 from presage.experiments.github.settings import PAPER as GITHUB_PAPER
 from presage.experiments.marketplace.settings import TUNED as MARKETPLACE_TUNED
-from presage.experiments.report import Report
-from presage.experiments.stopwatch import Seconds
+from presage.experiments.report import Report, Seconds
 from presage.experiments.synthetic.settings import PAPER, SMOKE
 from presage.files import write_together
 from tests.cli.typed import Presage

@@ -12,9 +12,9 @@ import duckdb
 import numpy as np
 import pytest
 
+from presage.backtesting.backtest import to_episode
 from presage.drivers.counting.episodes import count_experts
 from presage.errors import SettingError
-from presage.logs.episodes import to_episode
 from presage.logs.rows import read_log
 from presage.service.folders import open_folder, task_forecaster
 from presage.service.history import refold_folder, sent

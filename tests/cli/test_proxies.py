@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from presage.cli.talk import progress_bar
+from presage.cli.output import progress_bar
 from presage.simulation.simulate import simulate
 from presage.worlds.shop import ShopSettings
 from tests.cli.typed import Presage

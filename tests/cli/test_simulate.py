@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
-from presage.cli.simulate import simulate
+from presage.cli.data import simulate
 from presage.logs.rows import read_log
 from presage.task.task import load_task
 from tests.cli.typed import Presage

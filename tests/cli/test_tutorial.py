@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from presage.cli.talk import console
+from presage.cli.output import console
 from tests.cli.typed import Presage
 
 PAGE = Path(__file__).parents[2] / "docs" / "tutorial.md"

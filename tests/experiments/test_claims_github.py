@@ -7,7 +7,7 @@ import pytest
 
 from presage.experiments.claims import Verdict
 from presage.experiments.github import claims
-from presage.experiments.github.problem import Run
+from presage.experiments.github.problem import GithubRun
 from presage.experiments.github.settings import PAPER
 from presage.spaces import Array
 from tests.experiments.verdicts import SPREAD, TRIALS, around, verdict_of
@@ -53,7 +53,7 @@ MODES = {"A": counts((0.15, 0.4, 0.8), 0.05), "B": counts((0.36, 0.41, 0.8), 0.0
 
 
 def judged(id: str, losses: dict[str, Array] | None = None, modes: dict[str, Array] | None = None) -> Verdict:
-    return verdict_of(id, claims.judge(PAPER, Run(LOSSES | (losses or {}), MODES | (modes or {}), 0.0)))
+    return verdict_of(id, claims.judge(PAPER, GithubRun(LOSSES | (losses or {}), MODES | (modes or {}), 0.0)))
 
 
 def moved(name: str, first: float, last: float, value: float, spread: float = 0.002) -> dict[str, Array]:

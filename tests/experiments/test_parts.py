@@ -5,7 +5,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from presage.experiments.parts import PART, Curves, forget_parts, parts_folder, play_parts
+from presage.experiments.resumable_parts import PART, Curves, forget_parts, parts_folder, play_parts
 from presage.spaces import Array
 
 WHAT = {"experiment": "a test"}

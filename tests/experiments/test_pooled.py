@@ -9,13 +9,12 @@ from presage.charts.pictures import Picture
 from presage.experiments.claims import Claim, Measure, Verdict, every, some
 from presage.experiments.github import claims as github_claims
 from presage.experiments.github import experiment as github
-from presage.experiments.github.problem import Run
+from presage.experiments.github.problem import GithubRun
 from presage.experiments.github.settings import PAPER as GITHUB
 from presage.experiments.github.settings import GithubSettings
 from presage.experiments.marketplace import experiment as marketplace
 from presage.experiments.marketplace.settings import PAPER as MARKETPLACE
-from presage.experiments.report import Report
-from presage.experiments.stopwatch import Seconds
+from presage.experiments.report import Report, Seconds
 from presage.experiments.synthetic import experiment as synthetic
 from presage.experiments.synthetic.settings import PAPER as SYNTHETIC
 from presage.metrics.intervals import Interval
@@ -72,9 +71,9 @@ def test_github_claims_are_judged_on_all_seeds(monkeypatch: pytest.MonkeyPatch) 
     counts = test_claims_github.MODES
     played: list[GithubSettings] = []
 
-    def play(history: Any, own: GithubSettings, *more: Any) -> Run:
+    def play(history: Any, own: GithubSettings, *more: Any) -> GithubRun:
         played.append(own)
-        return Run(losses, counts, 1.0)
+        return GithubRun(losses, counts, 1.0)
 
     monkeypatch.setattr(github, "play_github", play)
     draw_nothing(github, monkeypatch, "figure_4", "figure_5")

@@ -17,7 +17,7 @@ import numpy as np
 import pytest
 
 from presage import Forecaster, Spaces, direct_table, factored_table, mixture
-from presage.charts.curves import Axes, curves_panel
+from presage.charts.panels import Axes, curves_panel
 from presage.cli.reproduce import reproduce
 from presage.experiments.data.acquisitions import OUTCOME_DAYS, PROXY_DAYS, count_acquisitions
 from presage.experiments.data.commit_tables import QUERY

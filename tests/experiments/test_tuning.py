@@ -6,17 +6,17 @@ import pytest
 
 from presage.errors import SettingError
 from presage.experiments.marketplace.settings import SMOKE, MarketplaceRunSettings
-from presage.experiments.tuning import APART, FIRST, SECOND, Score, Search, combinations, tune
+from presage.experiments.tuning import APART, FIRST, SECOND, Search, TuningScore, combinations, tune
 
 OWN = replace(SMOKE, seed=5)
 
 
-def bowl(settings: MarketplaceRunSettings) -> Score:
+def bowl(settings: MarketplaceRunSettings) -> TuningScore:
     """Losses least at learning rate 0.3, l2 0.001 and, for factored and residual, rates of g and h of 1."""
     assert settings.seed == 5 + APART
     direct = abs(settings.learning_rate - 0.3) + abs(settings.l2 - 1e-3)
     through = direct + abs(settings.proxy_rate - 1.0) + abs((settings.h_rate or 0.1) - 1.0)
-    return Score({"direct": direct, "factored": through, "residual": through, "mixture": through}, {})
+    return TuningScore({"direct": direct, "factored": through, "residual": through, "mixture": through}, {})
 
 
 @pytest.mark.parametrize("kind", ["grid", "random"])

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from presage.logs.episodes import seen, to_episode
+from presage.backtesting.backtest import seen, to_episode
 from presage.logs.rows import LogRows, SignalRows
 from presage.logs.signals import NEVER_AT
 from presage.spaces import Features, Instance

@@ -5,7 +5,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from presage.logs.episodes import to_episode
+from presage.backtesting.backtest import to_episode
 from presage.logs.rows import read_log
 from presage.task.task import load_task
 from presage.timeline.arrivals import arrivals

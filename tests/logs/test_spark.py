@@ -12,7 +12,7 @@ import pytest
 
 from presage.errors import DataError
 from presage.logs.rows import read_log
-from presage.proxies.horizons import with_horizons
+from presage.proxies.candidates import with_horizons
 from presage.task.task import read_task
 from tests.logs.given import csv, parquet, same, task_of
 

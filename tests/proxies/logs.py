@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from presage.proxies.signals import Candidate, Predictions
+from presage.proxies.signals import PredictionRows, ProxyCandidate
 from presage.spaces import Array
 
 ROWS, DAYS, LIFE, OUTCOME_DELAY = 6000, 240.0, 60.0, 21.0
@@ -15,7 +15,7 @@ def drawn(probabilities: Array, draw: np.random.Generator) -> Array:
     return (probabilities.cumsum(axis=1) > draw.random((len(probabilities), 1))).argmax(axis=1)
 
 
-def launches(seed: int, *, tilt: float = 0.0, rows: int = ROWS) -> tuple[Predictions, Array]:
+def launches(seed: int, *, tilt: float = 0.0, rows: int = ROWS) -> tuple[PredictionRows, Array]:
     """A log and its useful proxy; `tilt` is how far instances differ in g, in log-odds."""
     draw = np.random.default_rng(seed)
     instances = rows // 40
@@ -31,19 +31,19 @@ def launches(seed: int, *, tilt: float = 0.0, rows: int = ROWS) -> tuple[Predict
     y = (draw.random(len(x)) < 1 / (1 + np.exp(-logit))).astype(int)
     delay = OUTCOME_DELAY + draw.uniform(-2, 2, len(x))
     cohort = (np.arange(instances) % 3)[x]
-    return Predictions(x, at, y, delay, outcomes=2, cohort=cohort), z
+    return PredictionRows(x, at, y, delay, outcomes=2, cohort=cohort), z
 
 
-def candidates(log: Predictions, z: Array, seed: int) -> dict[str, Candidate]:
+def candidates(log: PredictionRows, z: Array, seed: int) -> dict[str, ProxyCandidate]:
     """A useful, a useless, a late and a drifting proxy."""
     draw = np.random.default_rng([seed, 1])
     noise = draw.integers(0, 3, len(z))
     late = np.where(draw.random(len(z)) < 0.05, 1 - log.y, log.y)
     turned = (z + (log.shown_at * 3 / DAYS).astype(int)) % 3
     found = [
-        Candidate("useful", z, 1.0, 3),
-        Candidate("useless", noise, 1.0, 3),
-        Candidate("late", late, log.delay - 2 / 24, 2),
-        Candidate("drifting", turned, 1.0, 3),
+        ProxyCandidate("useful", z, 1.0, 3),
+        ProxyCandidate("useless", noise, 1.0, 3),
+        ProxyCandidate("late", late, log.delay - 2 / 24, 2),
+        ProxyCandidate("drifting", turned, 1.0, 3),
     ]
     return {each.name: each for each in found}

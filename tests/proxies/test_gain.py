@@ -3,29 +3,27 @@
 import numpy as np
 import pytest
 
-from presage.backtest.rows import new_rows
+from presage.backtesting.backtest import new_rows, seen
 from presage.drivers.play import play
 from presage.forecasters.catalogue import STRENGTH as BACKTEST_STRENGTH
 from presage.forecasters.catalogue import named_forecasters
-from presage.logs.episodes import seen
 from presage.logs.signals import NEVER_AT
 from presage.proxies import gain
-from presage.proxies.feed import instants
-from presage.proxies.gain import KAPPA, STRENGTH, Gains, expected_gain, gain_of_rows
-from presage.proxies.signals import Candidate, Predictions
+from presage.proxies.gain import KAPPA, STRENGTH, Gains, expected_gain, gain_of_rows, instants
+from presage.proxies.signals import PredictionRows, ProxyCandidate
 from presage.spaces import Array, Features, Instance, Spaces
 from presage.timeline.episode import Episode
 from tests.proxies.logs import launches
 
 
-def small(seed: int, rows: int = 240) -> tuple[Predictions, Candidate]:
+def small(seed: int, rows: int = 240) -> tuple[PredictionRows, ProxyCandidate]:
     """A short log with missing feedback and delays that differ, many rows in one instant."""
     draw = np.random.default_rng(seed)
     x = draw.integers(0, 12, rows)
     shown_at = np.sort(draw.integers(0, 80, rows).astype(float))
     z, y = draw.integers(-1, 3, rows), draw.integers(-1, 2, rows)
-    log = Predictions(x, shown_at, y, draw.integers(15, 25, rows), outcomes=2, cohort=x % 3, finer=(x % 6,))
-    return log, Candidate("sign", z, draw.integers(0, 6, rows).astype(float), 3)
+    log = PredictionRows(x, shown_at, y, draw.integers(15, 25, rows), outcomes=2, cohort=x % 3, finer=(x % 6,))
+    return log, ProxyCandidate("sign", z, draw.integers(0, 6, rows).astype(float), 3)
 
 
 def shrunk(counts: Array, to: Array, strength: float) -> Array:
@@ -40,7 +38,7 @@ def chain(levels: list[Array], strength: float) -> Array:
     return said
 
 
-def slow_gains(log: Predictions, sign: Candidate) -> Gains:
+def slow_gains(log: PredictionRows, sign: ProxyCandidate) -> Gains:
     """One prediction at a time, looking at every row for each."""
     z_at, y_at = log.shown_at + sign.delay, log.shown_at + log.delay
     wait, early = np.median(log.delay[log.y >= 0]), np.median(sign.delay[sign.z >= 0])
@@ -81,7 +79,7 @@ def test_the_count_is_the_obvious_one(seed: int) -> None:
         np.testing.assert_allclose(one, other, rtol=1e-9, atol=1e-12)
 
 
-def backtested(log: Predictions, sign: Candidate) -> tuple[Array, Array]:
+def backtested(log: PredictionRows, sign: ProxyCandidate) -> tuple[Array, Array]:
     """How much less the residual table of a backtest loses than the direct one on each row; and which rows are new."""
     moments = [
         seen(instants(log.shown_at), np.where(np.isnan(delay), NEVER_AT, instants(log.shown_at + np.nan_to_num(delay))))
@@ -114,7 +112,7 @@ def test_the_gain_as_if_launched_is_what_instances_gain_that_are() -> None:
     expected, found = [], []
     for seed in range(20):
         log, z = launches(seed, tilt=1.0, rows=3000)
-        gains = gain_of_rows(log, Candidate("useful", z, 1.0, 3))
+        gains = gain_of_rows(log, ProxyCandidate("useful", z, 1.0, 3))
         learnt = log.shown_at[gains.rows] > 25
         expected.append(np.nanmean(gains.launched))
         found.append(np.nanmean(gains.new[learnt]))
@@ -138,20 +136,20 @@ def test_a_gain_is_not_swallowed_by_pooling() -> None:
     opened = (draw.random(len(x)) < draw.beta(1, 1, instances)[x]).astype(int)
     odds = np.array([-2.5, 0.0, 2.5])[cohort] + np.array([2.0, -2.0, 0.5])[cohort] * opened
     y = (draw.random(len(x)) < 1 / (1 + np.exp(-odds))).astype(int)
-    log = Predictions(x, at, y, np.full(len(x), 21.0), outcomes=2, cohort=cohort)
-    gains = expected_gain(log, Candidate("opened", opened, 1.0, 2))
+    log = PredictionRows(x, at, y, np.full(len(x), 21.0), outcomes=2, cohort=cohort)
+    gains = expected_gain(log, ProxyCandidate("opened", opened, 1.0, 2))
     assert all(gain.low > 0 for gain in gains)
 
 
 def test_no_gain_depends_on_feedback_before_it_is_known() -> None:
     """Symbols that become known from some moment on are changed; gains of rows shown until then stay."""
     log, z = launches(0)
-    sign = Candidate("useful", z, 1.0, 3)
+    sign = ProxyCandidate("useful", z, 1.0, 3)
     before = gain_of_rows(log, sign)
     moment = 150.0
     later_y, later_z = log.shown_at + log.delay >= moment, log.shown_at + sign.delay >= moment
-    tampered = Predictions(log.x, log.shown_at, np.where(later_y, 1 - log.y, log.y), log.delay, 2, log.cohort)
-    after = gain_of_rows(tampered, Candidate("useful", np.where(later_z, (z + 1) % 3, z), 1.0, 3))
+    tampered = PredictionRows(log.x, log.shown_at, np.where(later_y, 1 - log.y, log.y), log.delay, 2, log.cohort)
+    after = gain_of_rows(tampered, ProxyCandidate("useful", np.where(later_z, (z + 1) % 3, z), 1.0, 3))
     judged = ~np.isnan(before.launched) & (log.shown_at <= moment) & ~later_y  # its own outcome is what it is judged by
     later = log.shown_at > moment + 5
     assert judged.sum() > 500
@@ -162,14 +160,14 @@ def test_no_gain_depends_on_feedback_before_it_is_known() -> None:
 
 def test_the_earlier_a_proxy_comes_the_more_it_gains() -> None:
     log, z = launches(1)
-    gains = [expected_gain(log, Candidate("sign", z, delay, 3)).launched.value for delay in (0.5, 10.0, 20.5)]
+    gains = [expected_gain(log, ProxyCandidate("sign", z, delay, 3)).launched.value for delay in (0.5, 10.0, 20.5)]
     assert gains == sorted(gains, reverse=True)
     assert gains[2] == pytest.approx(0.0, abs=0.005)
 
 
 def test_few_judged_rows_stand_for_all(monkeypatch: pytest.MonkeyPatch) -> None:
     log, z = launches(2)
-    sign = Candidate("useful", z, 1.0, 3)
+    sign = ProxyCandidate("useful", z, 1.0, 3)
     of_all = expected_gain(log, sign)
     monkeypatch.setattr(gain, "JUDGED", 1500)
     assert len(gain_of_rows(log, sign).rows) == 1500
@@ -179,6 +177,6 @@ def test_few_judged_rows_stand_for_all(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_without_an_outcome_in_time_there_is_no_gain_to_tell() -> None:
     log, z = launches(3)
-    never = Predictions(log.x, log.shown_at, log.y, log.delay + 1000, outcomes=2)
-    for mean in expected_gain(never, Candidate("useful", z, 1.0, 3)):
+    never = PredictionRows(log.x, log.shown_at, log.y, log.delay + 1000, outcomes=2)
+    for mean in expected_gain(never, ProxyCandidate("useful", z, 1.0, 3)):
         assert np.isnan(mean).all()

@@ -7,11 +7,10 @@ import numpy as np
 import pytest
 
 from presage.errors import InputError, ShapeError
-from presage.proxies.card import Kind, rank
-from presage.proxies.judge import judge, measure
-from presage.proxies.signals import Candidate, Predictions
-from presage.proxies.variants import cut_points, horizons
-from presage.proxies.verdict import Thresholds, with_verdict
+from presage.proxies.candidates import cut_points, horizons
+from presage.proxies.card import VerdictKind, rank
+from presage.proxies.judge import Thresholds, judge_proxy, measure, with_verdict
+from presage.proxies.signals import PredictionRows, ProxyCandidate
 from tests.metrics.test_information import worlds
 from tests.proxies.logs import OUTCOME_DELAY, candidates, launches
 
@@ -19,18 +18,18 @@ from tests.proxies.logs import OUTCOME_DELAY, candidates, launches
 @pytest.mark.long
 def test_each_proxy_gets_the_right_verdict_and_the_useful_one_is_first_over_20_seeds() -> None:
     firsts: Counter[str] = Counter()
-    kinds: Counter[tuple[str, Kind]] = Counter()
+    kinds: Counter[tuple[str, VerdictKind]] = Counter()
     for seed in range(20):
         log, z = launches(seed, tilt=seed % 2)
-        cards = judge(log, list(candidates(log, z, seed).values()))
+        cards = judge_proxy(log, list(candidates(log, z, seed).values()))
         firsts[cards[0].name] += 1
         kinds.update((card.name, card.kind) for card in cards)
     assert firsts["useful"] == 20
-    assert kinds["useful", Kind.USE] == 10  # instances tell nothing that the proxy does not
-    assert kinds["useful", Kind.RESIDUAL] == 10  # they tell as much again
-    assert kinds["useless", Kind.SILENT] == 20
-    assert kinds["late", Kind.LATE] == 20
-    assert kinds["drifting", Kind.DRIFTS] == 20
+    assert kinds["useful", VerdictKind.USE] == 10  # instances tell nothing that the proxy does not
+    assert kinds["useful", VerdictKind.RESIDUAL] == 10  # they tell as much again
+    assert kinds["useless", VerdictKind.SILENT] == 20
+    assert kinds["late", VerdictKind.LATE] == 20
+    assert kinds["drifting", VerdictKind.DRIFTS] == 20
 
 
 @pytest.mark.slow
@@ -39,8 +38,8 @@ def test_cards_hold_the_truth_of_information_and_gap_in_90_of_100_worlds(name: s
     """With the intervals of a card, which are based on blocks of time."""
     held = np.zeros(3, int)
     for known, (x, z, y) in worlds(name, 100):
-        log = Predictions(x, np.arange(len(x)) / 40, y, np.full(len(x), 21.0), known.gx.shape[2])
-        card = measure(log, Candidate("proxy", z, 1.0, known.h.shape[1]))
+        log = PredictionRows(x, np.arange(len(x)) / 40, y, np.full(len(x), 21.0), known.gx.shape[2])
+        card = measure(log, ProxyCandidate("proxy", z, 1.0, known.h.shape[1]))
         truths = known.information, known.gap, known.total
         estimates = card.information, card.gap, card.total
         held += [e.low - 1e-9 <= t <= e.high + 1e-9 for e, t in zip(estimates, truths, strict=True)]
@@ -49,19 +48,19 @@ def test_cards_hold_the_truth_of_information_and_gap_in_90_of_100_worlds(name: s
 
 def test_verdicts_are_in_plain_words() -> None:
     log, z = launches(0)
-    cards = {card.name: card for card in judge(log, list(candidates(log, z, 0).values()))}
+    cards = {card.name: card for card in judge_proxy(log, list(candidates(log, z, 0).values()))}
     assert cards["useful"].verdict == "use it: comes 20 days before the outcome and tells what the instance tells"
     assert cards["late"].verdict == "does not pay: comes only 2 hours before the outcome"
     assert cards["useless"].verdict == "does not pay: says nothing of the outcome"
     assert cards["drifting"].verdict.startswith("drifts: what it says of the outcome changes over time")
     residual, z = launches(0, tilt=1.0)
-    [card] = judge(residual, [Candidate("useful", z, 1.0, 3)])
+    [card] = judge_proxy(residual, [ProxyCandidate("useful", z, 1.0, 3)])
     assert card.verdict.startswith("use it with the residual: ")
 
 
 def test_numbers_of_a_card_agree_with_the_log() -> None:
     log, z = launches(1)
-    card = measure(log, Candidate("useful", z, 1.0, 3))
+    card = measure(log, ProxyCandidate("useful", z, 1.0, 3))
     assert card.rows == len(log.x)
     assert card.symbols == 3
     assert card.lead.low <= OUTCOME_DELAY - 1 <= card.lead.high
@@ -73,7 +72,7 @@ def test_numbers_of_a_card_agree_with_the_log() -> None:
 
 def test_a_proxy_that_comes_after_the_outcome_is_late() -> None:
     log, _ = launches(2)
-    [card] = judge(log, [Candidate("after", log.y, log.delay + 1, 2)])
+    [card] = judge_proxy(log, [ProxyCandidate("after", log.y, log.delay + 1, 2)])
     assert card.verdict == "does not pay: comes no sooner than the outcome"
 
 
@@ -82,10 +81,10 @@ def test_a_proxy_that_says_the_same_of_every_instance_is_no_gain() -> None:
     draw = np.random.default_rng(2)
     mood = draw.random(3000)
     opened, finished = (mood + draw.normal(0, 0.2, (2, 3000)) > 0.5).astype(int)
-    log = Predictions(draw.integers(0, 60, 3000), np.arange(3000) / 20, finished, np.full(3000, 21.0), outcomes=2)
-    [card] = judge(log, [Candidate("opened", opened, 1.0, 2)])
+    log = PredictionRows(draw.integers(0, 60, 3000), np.arange(3000) / 20, finished, np.full(3000, 21.0), outcomes=2)
+    [card] = judge_proxy(log, [ProxyCandidate("opened", opened, 1.0, 2)])
     assert card.information.low > 0.1
-    assert card.kind is Kind.NO_GAIN
+    assert card.kind is VerdictKind.NO_GAIN
     assert card.verdict == "does not pay: what it says is no help with new instances"
 
 
@@ -95,8 +94,8 @@ def test_a_proxy_that_means_different_things_in_cohorts_needs_the_residual() -> 
     opened = (draw.random(8000) < draw.random(200)[x]).astype(int)
     odds = np.array([-2.0, 2.0])[opened] * np.array([1.0, 0.5])[x % 2]
     finished = (draw.random(8000) < 1 / (1 + np.exp(-odds))).astype(int)
-    log = Predictions(x, np.arange(8000) / 40, finished, np.full(8000, 21.0), outcomes=2, cohort=x % 2)
-    card = with_verdict(measure(log, Candidate("opened", opened, 1.0, 2)), Thresholds(passes=0.5, material=0.05))
+    log = PredictionRows(x, np.arange(8000) / 40, finished, np.full(8000, 21.0), outcomes=2, cohort=x % 2)
+    card = with_verdict(measure(log, ProxyCandidate("opened", opened, 1.0, 2)), Thresholds(passes=0.5, material=0.05))
     assert card.stability.over_cohorts < 0.01 < card.stability.over_time
     assert card.verdict == "use it with the residual: it means different things in different cohorts"
 
@@ -104,30 +103,30 @@ def test_a_proxy_that_means_different_things_in_cohorts_needs_the_residual() -> 
 def test_unknown_symbols_are_left_out_and_few_rows_are_too_few_to_tell() -> None:
     log, z = launches(3)
     some = np.where(np.arange(len(z)) % 40 == 0, z, -1)
-    [card] = judge(log, [Candidate("seldom", some, 1.0, 3)])
+    [card] = judge_proxy(log, [ProxyCandidate("seldom", some, 1.0, 3)])
     assert card.rows == -(-len(z) // 40)
-    assert card.kind is Kind.UNKNOWN
+    assert card.kind is VerdictKind.UNKNOWN
     assert card.verdict == f"too little to tell: proxy and outcome are both known of {card.rows} predictions"
     with pytest.raises(InputError, match="hardly ever known together: found '0 rows'"):
-        judge(log, [Candidate("never", np.full(len(z), -1), 1.0, 3)])
+        judge_proxy(log, [ProxyCandidate("never", np.full(len(z), -1), 1.0, 3)])
     with pytest.raises(ShapeError, match="no value for each prediction"):
-        judge(log, [Candidate("short", z[:-1], 1.0, 3)])
+        judge_proxy(log, [ProxyCandidate("short", z[:-1], 1.0, 3)])
 
 
 def test_thresholds_move_verdicts() -> None:
     log, z = launches(4)
-    card = measure(log, Candidate("useful", z, 1.0, 3))
-    assert with_verdict(card).kind is Kind.USE
-    assert with_verdict(card, Thresholds(late=0.99)).kind is Kind.LATE
-    assert with_verdict(card, Thresholds(rows=10**6)).kind is Kind.UNKNOWN
-    assert with_verdict(card, Thresholds(silent=1.0)).kind is Kind.SILENT
+    card = measure(log, ProxyCandidate("useful", z, 1.0, 3))
+    assert with_verdict(card).kind is VerdictKind.USE
+    assert with_verdict(card, Thresholds(late=0.99)).kind is VerdictKind.LATE
+    assert with_verdict(card, Thresholds(rows=10**6)).kind is VerdictKind.UNKNOWN
+    assert with_verdict(card, Thresholds(silent=1.0)).kind is VerdictKind.SILENT
 
 
 def test_a_verdict_goes_by_the_interval_where_the_estimate_alone_would_say_another() -> None:
     log, z = launches(4)
-    card = measure(log, Candidate("useful", z, 1.0, 3))
-    assert with_verdict(card).kind is Kind.USE
-    for name, kind in (("information", Kind.SILENT), ("gain", Kind.NO_GAIN)):
+    card = measure(log, ProxyCandidate("useful", z, 1.0, 3))
+    assert with_verdict(card).kind is VerdictKind.USE
+    for name, kind in (("information", VerdictKind.SILENT), ("gain", VerdictKind.NO_GAIN)):
         found = getattr(card, name)
         assert 0 < found.low < found.value
         assert with_verdict(replace(card, **{name: found._replace(low=-1e-6)})).kind is kind
@@ -135,8 +134,8 @@ def test_a_verdict_goes_by_the_interval_where_the_estimate_alone_would_say_anoth
 
 def test_cards_are_ranked_by_kind_then_gain_then_symbols() -> None:
     log, z = launches(5)
-    useful = measure(log, Candidate("useful", z, 1.0, 3))
-    worse = measure(log, Candidate("worse", np.where(np.arange(len(z)) % 3 == 0, 0, z), 1.0, 3))
+    useful = measure(log, ProxyCandidate("useful", z, 1.0, 3))
+    worse = measure(log, ProxyCandidate("worse", np.where(np.arange(len(z)) % 3 == 0, 0, z), 1.0, 3))
     cards = [with_verdict(card) for card in (worse, useful)]
     assert [card.name for card in rank(cards)] == ["useful", "worse"]
 
@@ -144,9 +143,9 @@ def test_cards_are_ranked_by_kind_then_gain_then_symbols() -> None:
 def test_variants_are_judged_beside_the_proxy() -> None:
     log, z = launches(6)
     draw = np.random.default_rng(6)
-    noise = Candidate("noisy", z * 2 + draw.integers(0, 2, len(z)), 1.0, 6)
+    noise = ProxyCandidate("noisy", z * 2 + draw.integers(0, 2, len(z)), 1.0, 6)
     told: list[str] = []
-    cards = judge(log, [noise, *cut_points(noise, pieces=[3])], progress=told.append)
+    cards = judge_proxy(log, [noise, *cut_points(noise, pieces=[3])], progress=told.append)
     assert len(cards) == len(told) == 11
     best = {card.name: card for card in cards}["noisy cut at 2, 4"]  # what tells nothing is merged away
     assert best.information.value == max(card.information.value for card in cards if card.symbols == 3)
@@ -163,7 +162,7 @@ def test_horizons_trade_information_for_lead() -> None:
     row = np.repeat(np.arange(rows), events)
     after = draw.uniform(0, 7, len(row))
     y = (draw.random(rows) < 1 - np.exp(-rate)).astype(int)
-    log = Predictions(x, np.arange(rows) / 20, y, np.full(rows, 30.0), outcomes=2)
+    log = PredictionRows(x, np.arange(rows) / 20, y, np.full(rows, 30.0), outcomes=2)
     cards = [measure(log, sign) for sign in horizons("clicks", row, after, rows, days=(1, 7))]
     day, week = cards
     assert week.information.value > day.information.value

@@ -10,10 +10,10 @@ import pytest
 from examples.commit_moments import write_moments
 from presage.cli.proxies import HEAD, proxies
 from presage.logs.rows import read_log
+from presage.proxies.candidates import USUAL, with_horizons
 from presage.proxies.card import Card
-from presage.proxies.horizons import USUAL, with_horizons
+from presage.proxies.judge import Thresholds
 from presage.proxies.log import judge_log
-from presage.proxies.verdict import Thresholds
 from presage.task.task import load_task
 from tests.logs.places import real_data
 from tests.test_docs import EXAMPLE

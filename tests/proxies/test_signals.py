@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 from presage.errors import DelayError, InputError, SettingError, ShapeError, SymbolError
-from presage.proxies.lead import lead_time, spoken
-from presage.proxies.signals import Candidate, Predictions
-from presage.proxies.variants import cut_points, cuts_of, horizons
+from presage.proxies.candidates import cut_points, cuts_of, horizons
+from presage.proxies.judge import lead_time, spoken
+from presage.proxies.signals import PredictionRows, ProxyCandidate
 
 GOOD: dict[str, Any] = {
     "x": np.array([3, 0, 3]),
@@ -37,33 +37,33 @@ GOOD: dict[str, Any] = {
 )
 def test_what_cannot_be_right_is_refused(change: dict[str, Any], error: type[Exception], message: str) -> None:
     with pytest.raises(error, match=message):
-        Predictions(**(GOOD | change))
+        PredictionRows(**(GOOD | change))
 
 
 def test_unknown_outcomes_need_no_delay() -> None:
-    log = Predictions(**GOOD)
+    log = PredictionRows(**GOOD)
     assert log.known.tolist() == [True, False, True]
     assert np.isnan(log.delay[1])
 
 
 def test_a_candidate_may_have_one_delay_for_all_rows() -> None:
-    sign = Candidate("sign", np.array([0, -1, 1]), 2.0, 2)
+    sign = ProxyCandidate("sign", np.array([0, -1, 1]), 2.0, 2)
     assert sign.delay[[0, 2]].tolist() == [2.0, 2.0]
     assert np.isnan(sign.delay[1])
     with pytest.raises(DelayError, match="proxy sign of row 0"):
-        Candidate("sign", np.array([0]), np.array([np.inf]), 1)
+        ProxyCandidate("sign", np.array([0]), np.array([np.inf]), 1)
     with pytest.raises(SymbolError, match="proxy sign symbol"):
-        Candidate("sign", np.array([3]), 1.0, 3)
+        ProxyCandidate("sign", np.array([3]), 1.0, 3)
 
 
 def test_cut_points_merge_neighbours_and_keep_what_is_unknown() -> None:
-    sign = Candidate("count", np.array([0, 1, 2, 3, -1]), 1.0, 4)
+    sign = ProxyCandidate("count", np.array([0, 1, 2, 3, -1]), 1.0, 4)
     variants = {variant.name: variant for variant in cut_points(sign)}
     assert len(variants) == 3 + 3
     assert variants["count cut at 2"].z.tolist() == [0, 0, 1, 1, -1]
     assert variants["count cut at 1, 3"].z.tolist() == [0, 1, 1, 2, -1]
     assert len(cuts_of(4)) == len(variants)
-    assert list(cut_points(Candidate("binary", np.array([0, 1]), 1.0, 2))) == []
+    assert list(cut_points(ProxyCandidate("binary", np.array([0, 1]), 1.0, 2))) == []
 
 
 def test_a_horizon_is_known_when_it_is_over() -> None:

@@ -3,9 +3,7 @@
 import numpy as np
 import pytest
 
-from presage.proxies.crowding import crowding
-from presage.proxies.independence import Statistic, connection
-from presage.proxies.stability import stability
+from presage.proxies.stability import Statistic, connection, crowding, stability
 from presage.spaces import Array
 from tests.proxies.logs import launches
 
@@ -40,7 +38,7 @@ def test_chunks_of_strata_add_up(monkeypatch: pytest.MonkeyPatch) -> None:
     draw = np.random.default_rng(2)
     parts = draw.integers(0, 50, 400), draw.integers(0, 3, 400), draw.integers(0, 3, 400)
     whole = connection(*parts, (3, 3))
-    monkeypatch.setattr("presage.proxies.independence.CHUNK", 7)
+    monkeypatch.setattr("presage.proxies.stability.CHUNK", 7)
     assert connection(*parts, (3, 3)).value == pytest.approx(whole.value)
 
 

@@ -8,7 +8,7 @@ from presage.errors import DataError, InputError, SettingError
 from presage.spaces import SetOf
 from presage.task.columns import EventColumns, PredictionColumns
 from presage.task.features import Category, hashed_symbol
-from presage.task.signals import Counted, First, Labelled
+from presage.task.signals import CountedEvents, First, Labelled
 from presage.task.spans import in_words, span
 from presage.task.task import Vocabulary, load_task, read_task
 
@@ -97,7 +97,7 @@ def test_spaces_are_known_once_the_vocabularies_are() -> None:
 def test_signals_may_be_defined_on_events() -> None:
     task = read_task(EVENTS)
     soon, first = (proxy.source for proxy in task.proxies)
-    assert isinstance(soon, Counted)
+    assert isinstance(soon, CountedEvents)
     assert (soon.kinds, soon.edges, soon.unless) == (("engage",), (1, 2), ("delete",))
     assert isinstance(first, First)
     assert first.within.microseconds == 36 * 3_600_000_000

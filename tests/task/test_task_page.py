@@ -7,7 +7,7 @@ from types import ModuleType
 
 import pytest
 
-from presage.cli.simulate import simulate
+from presage.cli.data import simulate
 from presage.task import columns
 from presage.task import features as instance
 from presage.task import signals as feedback

@@ -15,7 +15,7 @@ class Panel(NamedTuple):
     chart: Any
 
 
-class Section(NamedTuple):
+class PageSection(NamedTuple):
     """A part of a page: a heading, HTML, and charts below it."""
 
     heading: str
@@ -56,7 +56,7 @@ footer { margin-top: 3rem; color: #555; font-size: .85rem; }
 _bundle: Callable[..., str] = vl_convert.javascript_bundle
 
 
-def page(title: str, lead: Sequence[str], sections: Sequence[Section], foot: str) -> bytes:
+def page(title: str, lead: Sequence[str], sections: Sequence[PageSection], foot: str) -> bytes:
     """A self-contained HTML page: title, the sentences that matter, then section after section."""
     panels = [panel for section in sections for panel in section.panels]
     names = [f"chart-{number}" for number in range(len(panels))]
@@ -98,7 +98,7 @@ def word_table(rows: Sequence[tuple[str, str]]) -> str:
     return f'<div class="scroll"><table class="words">{lines}</table></div>'
 
 
-def _body(section: Section, names: Sequence[str]) -> str:
+def _body(section: PageSection, names: Sequence[str]) -> str:
     panels = "".join(
         f'<div class="panel"><div class="caption">{html.escape(panel.caption)}</div>'
         f'<div class="chart" id="{name}"></div></div>'

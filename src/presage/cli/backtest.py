@@ -8,12 +8,11 @@ from typing import Any, NamedTuple
 
 import click
 
-from presage.backtest.backtest import Backtest, Seconds, groups_of, played_names, run_backtest, table_names
-from presage.backtest.report import report_files
-from presage.backtest.run import ProxyCard, Run
-from presage.backtest.score_rows import score_table, side_by_side
-from presage.backtest.sections import leak_words
-from presage.cli.talk import console, json_option, progress_bar, seed_option, show_table, tell_exclusions
+from presage.backtesting.backtest import Backtest, BacktestSeconds, groups_of, played_names, run_backtest, table_names
+from presage.backtesting.page import BacktestRun, ProxyCard, leak_words
+from presage.backtesting.report import report_files
+from presage.backtesting.score_table import score_table, side_by_side
+from presage.cli.output import console, json_option, progress_bar, seed_option, show_table, tell_exclusions
 from presage.drivers.compile_time import compiling_seconds
 from presage.errors import PresageError
 from presage.files import check_folder, write_together
@@ -25,7 +24,7 @@ from presage.task.exported_log import as_served
 from presage.task.task import Task, load_task
 
 
-class Asked(NamedTuple):
+class BacktestRequest(NamedTuple):
     """What was asked for."""
 
     log: str
@@ -38,14 +37,14 @@ class Asked(NamedTuple):
     seed: int
 
 
-class Done(NamedTuple):
+class BacktestOutput(NamedTuple):
     """A backtest that is done, with what it came from."""
 
     task: Task
     rows: LogRows
     left_out: list[str]
     found: Backtest
-    seconds: Seconds
+    seconds: BacktestSeconds
 
 
 @click.command(epilog="Example: presage backtest log.parquet --task task.toml --out out/backtest")
@@ -68,7 +67,7 @@ def backtest(out: Path | None, as_json: bool, **options: Any) -> int:
     outcome yet. The leak check changes labels that become known later and counts earlier scores that move. With --out
     DIR the results are put together in DIR/report.html, a page that needs no network.
     """
-    asked = Asked(**options)
+    asked = BacktestRequest(**options)
     task = load_task(asked.task_file)
     if asked.as_served:
         task = as_served(task)
@@ -86,7 +85,7 @@ def backtest(out: Path | None, as_json: bool, **options: Any) -> int:
     return 0
 
 
-def _names(task: Task, asked: Asked) -> tuple[str, ...]:
+def _names(task: Task, asked: BacktestRequest) -> tuple[str, ...]:
     """The forecasters asked for; a wrong name, of one of them or of the proxy, is refused before the log is read."""
     task.proxy(asked.proxy)
     if not asked.forecasters:
@@ -96,7 +95,7 @@ def _names(task: Task, asked: Asked) -> tuple[str, ...]:
     return names
 
 
-def _play(task: Task, asked: Asked, names: tuple[str, ...]) -> Done:
+def _play(task: Task, asked: BacktestRequest, names: tuple[str, ...]) -> BacktestOutput:
     """The log read and forecast."""
     started = time.perf_counter()
     rows, left_out = read_log(task, asked.log, engine=asked.engine)
@@ -106,11 +105,11 @@ def _play(task: Task, asked: Asked, names: tuple[str, ...]) -> Done:
         found = run_backtest(task, rows, names, asked.seed, lambda _: progress(1), proxy=asked.proxy, twins=asked.twins)
     played = time.perf_counter() - started - read
     compiling = min(compiling_seconds() - compiled, played)  # forecasters that are compiled side by side add up
-    seconds = Seconds(read, compiling, played - compiling)
-    return Done(task, rows, left_out.lines(), found, seconds)
+    seconds = BacktestSeconds(read, compiling, played - compiling)
+    return BacktestOutput(task, rows, left_out.lines(), found, seconds)
 
 
-def _report(asked: Asked, done: Done, out: Path) -> Path:
+def _report(asked: BacktestRequest, done: BacktestOutput, out: Path) -> Path:
     """Where the page lies that is now written, with all that belongs to it."""
     cards, no_cards = _cards(done.task, done.rows)
     proxy = done.rows.proxy(asked.proxy).name
@@ -124,7 +123,7 @@ def _report(asked: Asked, done: Done, out: Path) -> Path:
     }
     text = asked.task_file.read_text("utf-8")
     made = version("presage")
-    run = Run(proxy, settings, asked.seed, made, done.seconds, done.left_out, text, cards, no_cards)
+    run = BacktestRun(proxy, settings, asked.seed, made, done.seconds, done.left_out, text, cards, no_cards)
     return write_together(out, report_files(done.task, done.rows, done.found, run))[0]
 
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import click
 
-from presage.cli.talk import changed, console, json_option, progress_bar, seed_option, set_option, show_table
+from presage.cli.output import changed, console, json_option, progress_bar, seed_option, set_option, show_table
 from presage.experiments.demo.page import demo_page, score_rows
 from presage.experiments.demo.problem import run_shop, verdict
 from presage.files import check_folder, write_together

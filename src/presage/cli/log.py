@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 import click
 
-from presage.cli.talk import console, json_option, progress_bar, tell_exclusions
+from presage.cli.output import console, json_option, progress_bar, tell_exclusions
 from presage.errors import DataError, OutputError
 from presage.files import check_folder
 from presage.joining.join import Horizons
@@ -29,7 +29,7 @@ PATH = click.Path(path_type=Path)
 data_option = click.option("--data", "folder", type=PATH, required=True, help="The data folder of a service.")
 
 
-class Kept(NamedTuple):
+class LogFolder(NamedTuple):
     """The log of a data folder, with its task."""
 
     task: Task
@@ -128,12 +128,12 @@ def import_(source: str, task_file: Path, folder: Path, bulk: int, as_json: bool
 
 
 @contextmanager
-def _opened(folder: Path) -> Iterator[Kept]:
+def _opened(folder: Path) -> Iterator[LogFolder]:
     if not (folder / FILE).exists():
         raise DataError("there is no log in the data folder", str(folder), "give the folder that `presage serve` made")
     task = load_task(folder / TASK)
     store = SqliteLog(folder, task_digest(folder))
     try:
-        yield Kept(task, tasks.horizons_of(task), store)
+        yield LogFolder(task, tasks.horizons_of(task), store)
     finally:
         store.close()

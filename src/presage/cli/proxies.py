@@ -8,17 +8,16 @@ from typing import Any
 
 import click
 
-from presage.cli.talk import console, json_option, progress_bar, show_table, tell_exclusions
+from presage.cli.output import console, json_option, progress_bar, show_table, tell_exclusions
 from presage.errors import SettingError
 from presage.files import check_folder, write_together
 from presage.logs.engines import ENGINES
 from presage.logs.rows import read_log
 from presage.metrics.intervals import Estimate
-from presage.proxies.card import Card
-from presage.proxies.horizons import with_horizons
-from presage.proxies.lead import spoken
+from presage.proxies.candidates import with_horizons
+from presage.proxies.card import Card, cards_table
+from presage.proxies.judge import spoken
 from presage.proxies.log import candidate_count, judge_log
-from presage.proxies.table import cards_table
 from presage.task.spans import Span, span
 from presage.task.task import load_task
 

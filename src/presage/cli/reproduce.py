@@ -7,12 +7,12 @@ from typing import Any
 
 import click
 
-from presage.cli.runs import Asked, Result
-from presage.cli.talk import Seeds, console, json_option, seed_option, set_option, show_table
+from presage.cli.output import Seeds, console, json_option, seed_option, set_option, show_table
+from presage.cli.runs import ReproduceRequest, Result
 from presage.errors import SettingError
 from presage.experiments.claims import Verdict
-from presage.experiments.parts import forget_parts
 from presage.experiments.report import Report
+from presage.experiments.resumable_parts import forget_parts
 from presage.files import check_folder, write_together
 
 EXPERIMENTS = ("synthetic", "github", "marketplace")
@@ -66,7 +66,7 @@ def reproduce(  # noqa: PLR0917
     for name in names:
         own = name != "synthetic" or experiment == "synthetic"  # which has no data, and no other settings
         folder = data / FOLDERS[name] if data and own and experiment == "all" else data
-        asked = Asked(trials, seeds or (seed,), folder if own else None, settings if own else None, changes)
+        asked = ReproduceRequest(trials, seeds or (seed,), folder if own else None, settings if own else None, changes)
         report, files = _run(name, asked)
         if out:
             write_together(out / name if len(names) > 1 else out, files)
@@ -81,7 +81,7 @@ def reproduce(  # noqa: PLR0917
     return 1 if check and any(report.fails for report in reports) else 0
 
 
-def _run(name: str, asked: Asked) -> Result:
+def _run(name: str, asked: ReproduceRequest) -> Result:
     result: Result = importlib.import_module(f"presage.cli.runs.{name}").run(asked)
     return result
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import click
 
-from presage.cli.talk import console, progress_bar
+from presage.cli.output import console, progress_bar
 from presage.service.folders import other_revision, up_to_date
 from presage.service.http.access import Access, called, read_token
 from presage.service.http.app import create_app

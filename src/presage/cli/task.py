@@ -7,7 +7,7 @@ from typing import Any
 import click
 import numpy as np
 
-from presage.cli.talk import console, json_option, show_table, tell_exclusions
+from presage.cli.output import console, json_option, show_table, tell_exclusions
 from presage.errors import OutputError
 from presage.logs.engines import ENGINES
 from presage.logs.first_task import first_task

@@ -9,8 +9,8 @@ from typing import Any, TypeVar
 
 import click
 
-from presage.cli.sources import commit_source, market_source
-from presage.cli.talk import changed, console, json_option, progress_bar, seed_option, set_option, show_table
+from presage.cli.experiment_data import commit_source, market_source
+from presage.cli.output import changed, console, json_option, progress_bar, seed_option, set_option, show_table
 from presage.experiments.github import settings as github
 from presage.experiments.github.problem import score_github
 from presage.experiments.marketplace import settings as marketplace

@@ -23,7 +23,7 @@ APART = 1_000_000
 """Added to the seed, so that a search never sees the trials that are reported."""
 
 
-class Score(NamedTuple):
+class TuningScore(NamedTuple):
     """How settings do: the mean loss of each forecaster, and further figures of the experiment that choose nothing."""
 
     losses: dict[str, float]
@@ -93,7 +93,7 @@ class Tried(NamedTuple):
 
     step: int
     settings: dict[str, Any]  # those that are searched
-    score: Score
+    score: TuningScore
 
     @property
     def objective(self) -> float:
@@ -107,7 +107,7 @@ class Tried(NamedTuple):
 
 
 def tune(
-    settings: Settings, score: Callable[[Settings], Score], search: Search, progress: Callable[[int], None]
+    settings: Settings, score: Callable[[Settings], TuningScore], search: Search, progress: Callable[[int], None]
 ) -> tuple[Settings, list[Tried]]:
     """The best settings found, and all that was tried; the seed is set apart, and comes back as it was."""
     own = replace(settings, seed=settings.seed + APART)
@@ -135,7 +135,7 @@ def _rounded(values: Array) -> list[float]:
 def _try(
     step: int,
     tried: list[Settings],
-    score: Callable[[Settings], Score],
+    score: Callable[[Settings], TuningScore],
     jobs: int,
     progress: Callable[[int], None],
 ) -> list[Tried]:

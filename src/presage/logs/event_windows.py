@@ -4,7 +4,7 @@ from presage.logs.columns import WantedColumn
 from presage.logs.signals import settled_signals
 from presage.logs.tables import sql_text
 from presage.task.columns import EventColumns
-from presage.task.signals import Counted, First
+from presage.task.signals import CountedEvents, First
 from presage.task.task import Task
 
 START = 0
@@ -52,7 +52,7 @@ def _moments(log: EventColumns, keys: list[str], columns: list[str]) -> str:
 
 def _points(task: Task, keys: list[str]) -> str:
     """Events, predictions and the ends of their windows, with what each adds to the count of each signal."""
-    nothing = [f"0 AS n{n}, 0 AS u{n}" if isinstance(s.source, Counted) else f"{_no_firsts(s.source, n)}"
+    nothing = [f"0 AS n{n}, 0 AS u{n}" if isinstance(s.source, CountedEvents) else f"{_no_firsts(s.source, n)}"
                for n, s in enumerate(task.signals)]  # fmt: skip
     whole = " AND ".join(f"{key} IS NOT NULL" for key in keys)
     parts = []
@@ -73,7 +73,7 @@ def _run(task: Task, keys: list[str]) -> str:
     over = f"PARTITION BY {', '.join(keys)} ORDER BY"
     sums: list[str] = []
     for n, signal in enumerate(task.signals):
-        if isinstance(signal.source, Counted):
+        if isinstance(signal.source, CountedEvents):
             sums += [f'sum({c}{n}) OVER ({over} "at") AS {c}{n}' for c in "nu"]
         elif isinstance(signal.source, First):
             names = [f"e{n}_{k}" for k in range(len(signal.source.kinds))]
@@ -87,7 +87,7 @@ def _tally(task: Task) -> str:
     results: list[str] = []
     for n, signal in enumerate(task.signals):
         source = signal.source
-        if isinstance(source, Counted):
+        if isinstance(source, CountedEvents):
             end = places[source.within.microseconds]
             results += [f"{_at_part(f'{c}{n}', end)} - {_at_part(f'{c}{n}', START)} AS {c}{n}" for c in "nu"]
         elif isinstance(source, First):
@@ -98,7 +98,7 @@ def _tally(task: Task) -> str:
 def _value(task: Task, n: int, until: int) -> str:
     """The symbol and the moment of a signal, NULL where nothing can be said yet."""
     source = task.signals[n].source
-    if isinstance(source, Counted):
+    if isinstance(source, CountedEvents):
         by = f"moment.shown_at + {source.within.microseconds}"
         more = " + ".join(f"CASE WHEN coalesce(n{n}, 0) >= {edge} THEN 1 ELSE 0 END" for edge in source.edges)
         symbol = f"CASE WHEN coalesce(u{n}, 0) > 0 THEN 0 ELSE 1 + {more} END" if source.unless else more
@@ -113,7 +113,7 @@ def _value(task: Task, n: int, until: int) -> str:
 
 def _spans(task: Task) -> list[int]:
     sources = (signal.source for signal in task.signals)
-    return sorted({source.within.microseconds for source in sources if isinstance(source, Counted)})
+    return sorted({source.within.microseconds for source in sources if isinstance(source, CountedEvents)})
 
 
 def _at_part(column: str, part: int) -> str:
@@ -126,7 +126,7 @@ def _no_firsts(source: object, n: int) -> str:
 
 
 def _added(source: object, n: int) -> str:
-    if isinstance(source, Counted):
+    if isinstance(source, CountedEvents):
         unless = f"CASE WHEN {is_one_of(source.unless)} THEN 1 ELSE 0 END" if source.unless else "0"
         return f"CASE WHEN {is_one_of(source.kinds)} THEN 1 ELSE 0 END AS n{n}, {unless} AS u{n}"
     assert isinstance(source, First)
@@ -141,8 +141,10 @@ def is_one_of(kinds: tuple[str, ...]) -> str:
 def unused_events(task: Task, log: EventColumns) -> dict[str, str]:
     """Why an event may be of no use, in words, and SQL that counts such events."""
     sources = [signal.source for signal in task.signals]
-    used = {kind for source in sources if isinstance(source, Counted | First) for kind in source.kinds}
-    used |= {kind for source in sources if isinstance(source, Counted) for kind in source.unless} | set(log.moment)
+    used = {kind for source in sources if isinstance(source, CountedEvents | First) for kind in source.kinds}
+    used |= {kind for source in sources if isinstance(source, CountedEvents) for kind in source.unless} | set(
+        log.moment
+    )
     named = {"at": log.at, "subject": log.subject, "instance": log.instance, "kind": log.kind}
     counts = {
         f"events without a valid {column}": f'sum(CASE WHEN "{ours}" IS NULL THEN 1 ELSE 0 END)'

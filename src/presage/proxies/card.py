@@ -1,5 +1,7 @@
-"""The report card of a proxy, and the order of several."""
+"""The report card of a proxy, and the table of several."""
 
+import csv
+import io
 from collections.abc import Iterable
 from dataclasses import dataclass
 from enum import IntEnum
@@ -8,7 +10,7 @@ from presage.metrics.intervals import Estimate
 from presage.proxies.stability import Stability
 
 
-class Kind(IntEnum):
+class VerdictKind(IntEnum):
     """What a verdict comes to; the best first."""
 
     USE = 0
@@ -22,7 +24,7 @@ class Kind(IntEnum):
     @property
     def pays(self) -> bool:
         """Whether the proxy is worth using."""
-        return self in (Kind.USE, Kind.RESIDUAL)
+        return self in (VerdictKind.USE, VerdictKind.RESIDUAL)
 
 
 @dataclass(frozen=True)
@@ -43,7 +45,7 @@ class Card:
     gain: Estimate  # in log loss a prediction if its instance were just launched, beyond what pooling gives
     new: Estimate  # the same of the log's own new instances: residual against direct table in a backtest
     overall: Estimate  # and over all its predictions
-    kind: Kind = Kind.UNKNOWN
+    kind: VerdictKind = VerdictKind.UNKNOWN
     verdict: str = ""
 
     @property
@@ -59,8 +61,26 @@ def rank(cards: Iterable[Card]) -> list[Card]:
     """
 
     def place(card: Card) -> tuple[int, float, int]:
-        part = 0 if card.kind.pays else 1 if card.kind is Kind.DRIFTS else 2
+        part = 0 if card.kind.pays else 1 if card.kind is VerdictKind.DRIFTS else 2
         gain = card.gain.value if card.gain.value == card.gain.value else float("-inf")  # NaN comes last
         return part, -gain, card.symbols
 
     return sorted(cards, key=place)
+
+
+ESTIMATES = ("entropy", "information", "gap", "total", "share", "lead", "gain", "new", "overall")
+PLAIN = ("name", "kind", "rows", "symbols", "stability_p", "over_time_p", "over_cohorts_p", "wait")
+
+
+def cards_table(cards: Iterable[Card]) -> str:
+    """The cards as CSV, each estimate in three columns: NAME, NAME_low and NAME_high."""
+    text = io.StringIO()
+    writer = csv.writer(text, lineterminator="\n")
+    parts = [f"{name}{end}" for name in ESTIMATES for end in ("", "_low", "_high")]
+    writer.writerow([*PLAIN, *parts, "verdict"])
+    for card in cards:
+        steady = card.stability
+        plain = [card.name, card.kind.name.lower().replace("_", " "), card.rows, card.symbols]
+        plain += [steady.p, steady.over_time, steady.over_cohorts, card.wait]
+        writer.writerow([*plain, *(part for name in ESTIMATES for part in getattr(card, name)), card.verdict])
+    return text.getvalue()

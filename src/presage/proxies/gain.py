@@ -1,21 +1,4 @@
-"""What a proxy saves: the residual against the direct table over the log, by counting, with the same pooling for both.
-
-    without the proxy   p(y|x)
-    with it             sum_z g_x(y|z) h(z|x)
-
-Each factor is estimated along a chain: the whole, the groups that are declared, coarse to fine, and the instance. Every
-level is shrunk to the one before it, with the formulas and strengths of a backtest's tables. So both sides have what
-pooling alone gives, and ln p_with(y) - ln p_without(y) is what the proxy adds, in nats. Three means of it are told:
-
-    overall   every prediction as it was made, the instance's own outcomes included once they were known
-    new       the same, of those instances that had a proxy and no outcome yet: few rows of some logs, none of others
-    launched  every prediction as if its instance had been launched at a moment spread evenly over one outcome delay
-              before it: no outcome of the instance is known, and of its proxies those that became known since
-
-The first two are the differences that a backtest finds. The last asks every row of the log the question that proxies
-are for, and of every candidate the same rows. It is 0 for a proxy that comes as late as the outcome, and for one that
-says the same of every instance of a group. Nothing is known before it was known.
-"""
+"""What a proxy gains in log loss: forecasts with and without it, on the same rows."""
 
 from typing import NamedTuple
 
@@ -23,9 +6,64 @@ import numpy as np
 
 from presage.metrics.bootstrap import LEAST, bootstrap_means
 from presage.metrics.intervals import Estimate
-from presage.proxies.feed import Feed, feed, instants
-from presage.proxies.signals import Candidate, Predictions
+from presage.proxies.signals import PredictionRows, ProxyCandidate
 from presage.spaces import EMPTY, Array
+
+DAY = 86_400_000_000
+"""Microseconds: sums of days in floats are rounded to them, so that one instant is one number."""
+
+
+class Feed(NamedTuple):
+    """What became known, in that order."""
+
+    row: Array  # int64 [m]: of the log
+    at: Array  # int64 [m]: the instant it became known, never falling
+    symbol: Array  # int64 [m]
+    symbols: int
+
+    def counts(self, key: Array, rows: Array, until: Array, since: Array | None = None) -> Array:
+        """How often each symbol [R, S] became known of rows with the same key as each of `rows` [R].
+
+        Counted is what became known before the instants `until` [R] and, where they are given, not before `since` [R].
+        Keys [n] are whole numbers from 0.
+        """
+        size = len(self.row) + 1
+        keys = key[self.row].astype(np.int64)
+        few = keys.max(initial=0) < 2**16  # then NumPy sorts ten times as fast
+        order = np.argsort(keys.astype(np.uint16) if few else keys, kind="stable")  # by key, then by when it was known
+        place = keys[order] * size + order
+        own = key[rows].astype(np.int64) * size
+        last = np.searchsorted(place, own + np.searchsorted(self.at, until))
+        first = np.searchsorted(place, own + (0 if since is None else np.searchsorted(self.at, since)))
+        first = np.minimum(first, last)
+        symbol = self.symbol[order]
+        counts = np.empty((len(rows), self.symbols))
+        seen = np.zeros(size, np.int32)
+        for each in range(self.symbols):
+            np.cumsum(symbol == each, out=seen[1:])
+            counts[:, each] = seen[last] - seen[first]
+        return counts
+
+
+def feed(symbol: Array, at: Array, symbols: int) -> Feed:
+    """The symbols [n] that are known, each at its moment [n] in days.
+
+    >>> known = feed(np.array([0, 1, -1, 1]), np.array([5.0, 1.0, 2.0, 3.0]), 2)
+    >>> known.counts(np.zeros(4, int), np.array([0, 3]), until=instants(np.array([3.0, 9.0]))).tolist()
+    [[0.0, 1.0], [1.0, 2.0]]
+    """
+    there = np.flatnonzero((symbol != EMPTY) & ~np.isnan(at))
+    known_at = instants(at[there])
+    order = np.argsort(known_at, kind="stable")
+    row = there[order]
+    return Feed(row, known_at[order], symbol[row].astype(np.int64), symbols)
+
+
+def instants(days: Array) -> Array:  # int64
+    """Moments in days as whole microseconds."""
+    rounded: Array = np.rint(days * DAY).astype(np.int64)
+    return rounded
+
 
 ALPHA = 1.0
 """Pseudo-count of every symbol in the whole: Laplace's."""
@@ -65,7 +103,7 @@ class Gains(NamedTuple):
 class _Chain(NamedTuple):
     """What is known of the judged rows, level by level."""
 
-    log: Predictions
+    log: PredictionRows
     rows: Array
     now: Array  # int64 [R]
 
@@ -88,7 +126,7 @@ class _Chain(NamedTuple):
         return np.log((h @ g)[np.arange(len(self.rows)), 0, self.log.y[self.rows]])
 
 
-def expected_gain(log: Predictions, candidate: Candidate) -> Gain:
+def expected_gain(log: PredictionRows, candidate: ProxyCandidate) -> Gain:
     """The mean gains, with the intervals of the block bootstrap."""
     gains = np.stack(gain_of_rows(log, candidate)[1:])
     if gains.shape[1] < LEAST:
@@ -96,7 +134,7 @@ def expected_gain(log: Predictions, candidate: Candidate) -> Gain:
     return Gain(*(Estimate(*mean) for mean in bootstrap_means(gains)))
 
 
-def gain_of_rows(log: Predictions, candidate: Candidate) -> Gains:
+def gain_of_rows(log: PredictionRows, candidate: ProxyCandidate) -> Gains:
     """The gain of each prediction judged, as it was made and as if its instance were new."""
     proxies, outcomes, pairs = _feeds(log, candidate)
     rows = np.flatnonzero(log.known)
@@ -119,7 +157,7 @@ def gain_of_rows(log: Predictions, candidate: Candidate) -> Gains:
     return Gains(rows, np.where(learnt, launched, np.nan), np.where(is_new, overall, np.nan), overall)
 
 
-def _feeds(log: Predictions, candidate: Candidate) -> tuple[Feed, Feed, Feed]:
+def _feeds(log: PredictionRows, candidate: ProxyCandidate) -> tuple[Feed, Feed, Feed]:
     """Proxies, outcomes, and pairs of both, as they became known."""
     both = (candidate.z != EMPTY) & (log.y != EMPTY)
     pair = np.where(both, candidate.z.astype(np.int64) * log.outcomes + log.y, EMPTY)
@@ -131,7 +169,7 @@ def _feeds(log: Predictions, candidate: Candidate) -> tuple[Feed, Feed, Feed]:
     )
 
 
-def _since_launch(log: Predictions, candidate: Candidate, rows: Array) -> Array:
+def _since_launch(log: PredictionRows, candidate: ProxyCandidate, rows: Array) -> Array:
     """The instant [R] from which proxies of rows shown after the launch are known; the median row stands for all."""
     spread = (np.arange(len(rows)) * 0.6180339887498949) % 1.0  # evenly spread, whatever the order of rows
     launch = log.shown_at[rows] - spread * np.median(log.delay[log.known])

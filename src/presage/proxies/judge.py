@@ -1,18 +1,123 @@
-"""Report cards of all candidate proxies of a log."""
+"""The verdict on a proxy, in words, from its measures and their intervals."""
 
+import math
 from collections.abc import Callable, Iterable
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from presage.errors import InputError, ShapeError
 from presage.metrics.information import information
-from presage.proxies.card import Card, rank
+from presage.metrics.intervals import Estimate
+from presage.proxies.card import Card, VerdictKind, rank
 from presage.proxies.gain import expected_gain
-from presage.proxies.lead import lead_time
-from presage.proxies.signals import Candidate, Predictions
+from presage.proxies.signals import PredictionRows, ProxyCandidate
 from presage.proxies.stability import stability
-from presage.proxies.verdict import DEFAULT, Thresholds, with_verdict
-from presage.spaces import EMPTY
+from presage.settings import share, whole
+from presage.spaces import EMPTY, Array
+
+
+def lead_time(proxy_delay: Array, outcome_delay: Array) -> Estimate:
+    """The median of outcome delay minus proxy delay over rows that have both, and the interval by ranks, in days.
+
+    >>> lead_time(np.full(100, 1.0), np.full(100, 21.0))
+    Estimate(value=20.0, low=20.0, high=20.0)
+    """
+    lead = outcome_delay - proxy_delay
+    lead = np.sort(lead[~np.isnan(lead)])
+    if not len(lead):
+        return Estimate(math.nan, math.nan, math.nan)
+    half = 0.98 * math.sqrt(len(lead))
+    low, high = max(math.floor(len(lead) / 2 - half), 0), min(math.ceil(len(lead) / 2 + half), len(lead) - 1)
+    return Estimate(float(np.median(lead)), float(lead[low]), float(lead[high]))
+
+
+def spoken(days: float) -> str:
+    """A span of time as people say it.
+
+    >>> spoken(2 / 24), spoken(1.0), spoken(20.4)
+    ('2 hours', '1 day', '20 days')
+    """
+    for unit, length in (("day", 1.0), ("hour", 1 / 24), ("minute", 1 / 1440)):
+        number = round(days / length)
+        if number >= 1 and days >= 0.95 * length:
+            return f"{number} {unit}" if number == 1 else f"{number} {unit}s"
+    return "less than a minute"
+
+
+@dataclass(frozen=True)
+class Thresholds:
+    """Where the verdicts begin. Each proxy gets the first verdict that applies, in this order."""
+
+    rows: int = 200  # fewer, and it is too little to tell
+    late: float = 0.1  # the lead is below this share of the time until the outcome: late
+    significant: float = 0.01  # the p-value of drift, or of differences between cohorts, is below this
+    material: float = 0.1  # and what the period (cohort) adds is at least this share of what proxy and it tell
+    silent: float = 0.005  # it tells less than this share of H(Y), or nothing for certain
+    passes: float = 0.9  # a smaller share passes through: use it with the residual
+
+    def __post_init__(self) -> None:
+        whole("rows", self.rows)
+        for name in ("late", "significant", "material", "silent", "passes"):
+            share(name, getattr(self, name))
+
+
+DEFAULT = Thresholds()
+
+SENTENCES = {
+    VerdictKind.DRIFTS: (
+        "drifts: what it says of the outcome changes over time; use it with a short memory or not at all"
+    ),
+    VerdictKind.SILENT: "does not pay: says nothing of the outcome",
+    VerdictKind.NO_GAIN: "does not pay: what it says is no help with new instances",
+}
+"""The verdicts that need no numbers."""
+
+
+def with_verdict(card: Card, thresholds: Thresholds = DEFAULT) -> Card:
+    """The card with its kind and verdict."""
+    kind = _kind(card, thresholds)
+    return replace(card, kind=kind, verdict=_words(card, kind, thresholds))
+
+
+def _kind(card: Card, thresholds: Thresholds) -> VerdictKind:
+    steady = card.stability
+    if card.rows < thresholds.rows or card.gain.value != card.gain.value:
+        return VerdictKind.UNKNOWN
+    if card.lead.value < thresholds.late * card.wait:
+        return VerdictKind.LATE
+    if _matters(card, steady.over_time, steady.drift.value, thresholds):
+        return VerdictKind.DRIFTS
+    if card.information.low <= 0 or card.information.value < thresholds.silent * card.entropy.value:
+        return VerdictKind.SILENT
+    if card.gain.low <= 0:
+        return VerdictKind.NO_GAIN
+    differs = _matters(card, steady.over_cohorts, steady.difference.value, thresholds)
+    return VerdictKind.RESIDUAL if differs or not card.share.value >= thresholds.passes else VerdictKind.USE
+
+
+def _matters(card: Card, p: float, nats: float, thresholds: Thresholds) -> bool:
+    """Whether a change of g(y|z) is both certain and large; any change is certain on a log that is long enough."""
+    told = card.information.value + nats
+    least = max(thresholds.material * told, thresholds.silent * card.entropy.value)
+    return p < thresholds.significant and nats >= least
+
+
+def _words(card: Card, kind: VerdictKind, thresholds: Thresholds) -> str:
+    if kind in SENTENCES:
+        return SENTENCES[kind]
+    if kind is VerdictKind.UNKNOWN:
+        return f"too little to tell: proxy and outcome are both known of {card.rows:,} predictions"
+    if kind is VerdictKind.LATE:
+        when = f"only {spoken(card.lead.value)} before" if card.lead.value > 0 else "no sooner than"
+        return f"does not pay: comes {when} the outcome"
+    if kind is VerdictKind.USE:
+        return f"use it: comes {spoken(card.lead.value)} before the outcome and tells what the instance tells"
+    if card.share.value >= thresholds.passes:
+        return "use it with the residual: it means different things in different cohorts"
+    missed = f"{1 - card.share.value:.0%}" if card.share.value == card.share.value else "an unknown part"
+    return f"use it with the residual: {missed} of what the instance tells of the outcome does not pass through it"
+
 
 LEAST = 40
 """The least predictions with proxy and outcome for which a card can be made."""
@@ -21,9 +126,9 @@ BLOCKS = 50
 """The most blocks of time that intervals of information are based on; at least 20 rows each."""
 
 
-def judge(
-    log: Predictions,
-    candidates: Iterable[Candidate],
+def judge_proxy(
+    log: PredictionRows,
+    candidates: Iterable[ProxyCandidate],
     *,
     thresholds: Thresholds = DEFAULT,
     progress: Callable[[str], None] | None = None,
@@ -52,7 +157,7 @@ def judge(
     return rank(cards)
 
 
-def measure(log: Predictions, candidate: Candidate) -> Card:
+def measure(log: PredictionRows, candidate: ProxyCandidate) -> Card:
     """The report card of one candidate, without a verdict."""
     if candidate.z.shape != log.x.shape:
         found = {"predictions": len(log.x), candidate.name: len(candidate.z)}

@@ -7,11 +7,11 @@ import numpy as np
 from presage.errors import SettingError
 from presage.logs.rows import LogRows, SignalRows
 from presage.metrics.families import numbered
+from presage.proxies.candidates import cut_points, cuts_of
 from presage.proxies.card import Card
-from presage.proxies.feed import DAY
-from presage.proxies.judge import judge
-from presage.proxies.signals import Candidate, Predictions
-from presage.proxies.variants import cut_points, cuts_of
+from presage.proxies.gain import DAY
+from presage.proxies.judge import judge_proxy
+from presage.proxies.signals import PredictionRows, ProxyCandidate
 from presage.spaces import Array
 from presage.task.task import Task
 
@@ -21,7 +21,7 @@ def judge_log(task: Task, rows: LogRows, *, cuts: bool, progress: Callable[[str]
 
     The gain pools through the groups that the task backs off through; cohorts are the coarsest of them.
     """
-    return judge(log_predictions(task, rows), _candidates(task, rows, cuts), progress=progress)
+    return judge_proxy(log_predictions(task, rows), _candidates(task, rows, cuts), progress=progress)
 
 
 def candidate_count(task: Task, *, cuts: bool) -> int:
@@ -29,14 +29,14 @@ def candidate_count(task: Task, *, cuts: bool) -> int:
     return sum(1 + (len(cuts_of(len(proxy.values))) if cuts else 0) for proxy in task.proxies)
 
 
-def log_predictions(task: Task, rows: LogRows) -> Predictions:
+def log_predictions(task: Task, rows: LogRows) -> PredictionRows:
     """The rows of a log as predictions to judge proxies by, with the groups of the task."""
     if not task.symbols:
         found = ", ".join(feature.name for feature in task.instance)
         remedy = "declare what identifies an instance in [instance] with kind = category"
         raise SettingError("proxies are judged by instances, and the task has no symbols for them", found, remedy)
     groups = [_group(task, rows, names) for names in task.forecaster.back_off]
-    return Predictions(
+    return PredictionRows(
         rows.instances.symbols[:, 0],
         (rows.shown_at - rows.shown_at[0]) / DAY,
         rows.outcome.symbols,
@@ -47,10 +47,10 @@ def log_predictions(task: Task, rows: LogRows) -> Predictions:
     )
 
 
-def _candidates(task: Task, rows: LogRows, cuts: bool) -> Iterator[Candidate]:
+def _candidates(task: Task, rows: LogRows, cuts: bool) -> Iterator[ProxyCandidate]:
     """One after the other: those of a long log would not fit into memory together."""
     for proxy in rows.proxies:
-        whole = Candidate(proxy.name, proxy.symbols, _delay(rows, proxy), len(task.proxy(proxy.name).values))
+        whole = ProxyCandidate(proxy.name, proxy.symbols, _delay(rows, proxy), len(task.proxy(proxy.name).values))
         yield whole
         if cuts:
             yield from cut_points(whole)

@@ -14,7 +14,7 @@ from presage.spaces import EMPTY, Array, check_symbols, whole_numbers
 
 
 @dataclass(frozen=True, eq=False)
-class Predictions:
+class PredictionRows:
     """One row for each prediction of a log: who it was about, when, what came of it and how much later.
 
     An outcome that is not known is -1; its delay does not matter.
@@ -63,7 +63,7 @@ class Predictions:
 
 
 @dataclass(frozen=True, eq=False)
-class Candidate:
+class ProxyCandidate:
     """An early sign that might stand in for the outcome; -1 where it is not known."""
 
     name: str

@@ -1,20 +1,6 @@
-"""Whether a proxy always means the same: tests that g(y|z) is the same over time and over cohorts.
+"""Whether g(y|z) is the same over time and for all groups: a test with a p-value."""
 
-Time is cut into periods, and outcomes are compared between them, given the proxy, in two ways:
-
-- across: all rows of a period together. Other instances are asked about in other periods, and instances differ; so they
-  are taken as drawn at random, and how much they differ within a period is divided out (Rao and Scott).
-- within: each instance with itself, so that a change in who is asked about is no drift. It sees what changes within the
-  life of an instance, and nothing else.
-
-Outcomes of one time are alike for other reasons too; by how much is measured between shorter blocks of the same period
-and divided out as well:
-
-    F = (statistic between periods / freedom) / max(1, statistic within periods / freedom)
-
-Cohorts are compared as periods are across instances.
-"""
-
+from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
@@ -22,9 +8,98 @@ from scipy.special import chdtrc, fdtrc
 
 from presage.metrics.families import numbered
 from presage.metrics.intervals import Estimate
-from presage.proxies.crowding import crowding
-from presage.proxies.independence import Statistic, connection
 from presage.spaces import Array
+
+
+def crowding(crowd: Array, cell: Array, y: Array, outcomes: int) -> tuple[float, float]:
+    """How much more the outcomes [n] of a crowd vary within a cell than chance would have them, and its freedom.
+
+    A chi-square of cells is too large by this factor, at least 1 (Rao and Scott's first correction). The freedom is
+    Satterthwaite's: few when a few crowds make up most of it.
+
+    >>> draw = np.random.default_rng(0)
+    >>> cell, alone = np.repeat([0, 1], 500), np.arange(1000)
+    >>> round(crowding(alone // 10, cell, draw.integers(0, 2, 1000), 2)[0], 1)
+    1.0
+    >>> round(crowding(alone // 10, cell, draw.integers(0, 2, 100).repeat(10), 2)[0])
+    10
+    """
+    cells = numbered(np.asarray(cell, np.int64))[1]
+    number = int(cells.max()) + 1
+    found = np.bincount(cells * outcomes + y, minlength=number * outcomes).reshape(number, outcomes)
+    size = found.sum(axis=1)
+    share = found / size[:, None]  # [cells, Y]
+    code, place, rows = numbered(np.asarray(crowd, np.int64) * number + cells)
+    counts = np.bincount(place * outcomes + y, minlength=len(code) * outcomes).reshape(-1, outcomes)
+    of = code % number
+    expected = rows[:, None] * share[of]
+    squares = ((counts - expected) ** 2 / np.where(share[of] > 0, share[of], 1)).sum(axis=1)
+    free = (np.count_nonzero(found, axis=1) - 1)[of]
+    chance = (rows * (1 - rows / size[of]) * free).sum()
+    if chance <= 0 or squares.sum() <= 0:
+        return 1.0, 0.0
+    return max(1.0, float(squares.sum() / chance)), float(squares.sum() ** 2 / (squares**2).sum())
+
+
+CHUNK = 20_000
+"""How many strata are worked on at a time."""
+
+
+@dataclass(frozen=True)
+class Statistic:
+    """A chi-square statistic; without a connection it is about as large as its degrees of freedom."""
+
+    value: float = 0.0
+    freedom: int = 0
+    rows: int = 0  # in strata that tell something: with rows in two columns and two outcomes
+
+    def __add__(self, other: "Statistic") -> "Statistic":
+        return Statistic(self.value + other.value, self.freedom + other.freedom, self.rows + other.rows)
+
+
+def connection(stratum: Array, column: Array, y: Array, shape: tuple[int, int]) -> Statistic:
+    """The statistic of `column` [n] and `y` [n] given `stratum` [n]; `shape` is how many columns and outcomes.
+
+    >>> column, y = np.repeat([0, 1], 50), np.repeat([0, 1], 50)
+    >>> [round(connection(held, column, y, (2, 2)).value) for held in (np.zeros(100, int), column)]
+    [99, 0]
+    """
+    columns, outcomes = shape
+    strata, place, _ = numbered(stratum)
+    by_column = np.bincount(place * columns + column, minlength=len(strata) * columns).reshape(-1, columns)
+    by_outcome = np.bincount(place * outcomes + y, minlength=len(strata) * outcomes).reshape(-1, outcomes)
+    tells = (np.count_nonzero(by_column, axis=1) > 1) & (np.count_nonzero(by_outcome, axis=1) > 1)
+    if not tells.any():
+        return Statistic()
+    inside = tells[place]
+    found = np.bincount(column[inside] * outcomes + y[inside], minlength=columns * outcomes).reshape(columns, outcomes)
+    by_column, by_outcome = by_column[tells].astype(np.float64), by_outcome[tells].astype(np.float64)
+    size = by_column.sum(axis=1)
+    expected = (by_column / size[:, None]).T @ by_outcome
+    excess = (found - expected)[:-1, :-1].ravel()  # the last column and outcome follow from the others
+    eigen, vectors = np.linalg.eigh(_covariance(by_column[:, :-1], by_outcome[:, :-1], size))
+    free = eigen > 1e-9 * max(eigen[-1], 1e-9)
+    value = ((vectors[:, free].T @ excess) ** 2 / eigen[free]).sum()
+    return Statistic(float(value), int(free.sum()), int(inside.sum()))
+
+
+def _covariance(by_column: Array, by_outcome: Array, size: Array) -> Array:
+    """Of the excess, [(P - 1)(Y - 1)] squared."""
+    total: Array = 0.0
+    for first in range(0, len(size), CHUNK):
+        part = slice(first, first + CHUNK)
+        n = size[part]
+        columns, outcomes = (_spread(margin[part], n) for margin in (by_column, by_outcome))
+        total = total + np.einsum("sab,scd->acbd", columns / (n**2 * (n - 1))[:, None, None], outcomes, optimize=True)
+    wide = by_column.shape[1] * by_outcome.shape[1]
+    return total.reshape(wide, wide)
+
+
+def _spread(margin: Array, size: Array) -> Array:
+    """The matrix n diag(m) - m m' of each stratum."""
+    each = size[:, None, None] * margin[:, :, None] * np.eye(margin.shape[1])
+    return each - margin[:, :, None] * margin[:, None, :]
+
 
 PERIODS, BLOCKS = 6, 5
 """The most periods, and the blocks in each."""

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from presage.errors import SettingError
-from presage.task.section import Section
+from presage.task.section import TaskSection
 
 
 @dataclass(frozen=True)
@@ -44,14 +44,14 @@ class EventColumns:
         return tuple(column for column in (self.subject, self.instance) if column is not None)
 
 
-def read_columns(section: Section, events: bool) -> PredictionColumns | EventColumns:
+def read_columns(section: TaskSection, events: bool) -> PredictionColumns | EventColumns:
     """The columns of a log of predictions or, where signals are defined on them, of events."""
     columns = _events(section) if events else _predictions(section)
     section.finish()
     return columns
 
 
-def _predictions(section: Section) -> PredictionColumns:
+def _predictions(section: TaskSection) -> PredictionColumns:
     for key in ("kind", "at", "every", "moment", "moments", "subject", "instance", "once"):
         if section.has(key):
             remedy = "leave it out, or define proxy and outcome by count or first"
@@ -61,7 +61,7 @@ def _predictions(section: Section) -> PredictionColumns:
     )
 
 
-def _events(section: Section) -> EventColumns:
+def _events(section: TaskSection) -> EventColumns:
     every = section.text_or_none("every")
     kind = section.text("kind", "kind")
     if every and "kind" in section.table:
@@ -84,7 +84,7 @@ def _events(section: Section) -> EventColumns:
     )  # fmt: skip
 
 
-def _until(section: Section) -> int | None:
+def _until(section: TaskSection) -> int | None:
     if not section.has("until"):
         return None
     value = section.table["until"]
@@ -96,5 +96,5 @@ def _until(section: Section) -> int | None:
         return _no_moment(section)
 
 
-def _no_moment(section: Section) -> int:
+def _no_moment(section: TaskSection) -> int:
     raise section.refuse("until", "must be a moment in UTC", "give it like 2024-01-31 or 2024-01-31T12:00:00Z")

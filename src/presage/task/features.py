@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from presage.errors import SettingError
-from presage.task.section import Section
+from presage.task.section import TaskSection
 
 
 def hashed_symbol(value: str, size: int) -> int:
@@ -93,7 +93,7 @@ def symbol_names(features: tuple[Feature, ...]) -> tuple[str, ...]:
     return tuple(names)
 
 
-def read_instance(section: Section) -> tuple[Feature, ...]:
+def read_instance(section: TaskSection) -> tuple[Feature, ...]:
     """The features declared, the identity first: the category marked so, otherwise the first one."""
     features = [_feature(section, name) for name in section.table]
     if not features:
@@ -109,7 +109,7 @@ def read_instance(section: Section) -> tuple[Feature, ...]:
     return tuple(features)
 
 
-def _feature(section: Section, name: str) -> Feature:
+def _feature(section: TaskSection, name: str) -> Feature:
     if "." in name:
         raise SettingError(
             f"{section.at(name)} has a dot in its name", name, 'name it without, and give column = "..."'
@@ -123,41 +123,41 @@ def _feature(section: Section, name: str) -> Feature:
     return feature
 
 
-def _category(keys: Section, name: str, column: str) -> Feature:
+def _category(keys: TaskSection, name: str, column: str) -> Feature:
     hashed, values = _symbols(keys)
     missing = keys.text_or_none("missing")
     _check_missing(keys, missing, values)
     return Category(name, column, missing, keys.flag("identity", False), hashed, values)
 
 
-def _set(keys: Section, name: str, column: str) -> Feature:
+def _set(keys: TaskSection, name: str, column: str) -> Feature:
     hashed, values = _symbols(keys)
     return SetFeature(name, column, None, keys.text("separator", ","), keys.whole_or_none("slots", 1), hashed, values)
 
 
-def _number(keys: Section, name: str, column: str) -> Feature:
+def _number(keys: TaskSection, name: str, column: str) -> Feature:
     centre, scale = keys.number("centre", 0.0), keys.number("scale", 1.0)
     if scale <= 0:
         raise keys.refuse("scale", "must be above 0", "give the size of a usual difference")
     return Number(name, column, _number_or_none(keys), centre, scale)
 
 
-def _count(keys: Section, name: str, column: str) -> Feature:
+def _count(keys: TaskSection, name: str, column: str) -> Feature:
     return Count(name, column, _number_or_none(keys), keys.edges("edges"))
 
 
-def _boolean(keys: Section, name: str, column: str) -> Feature:
+def _boolean(keys: TaskSection, name: str, column: str) -> Feature:
     return Boolean(name, column, keys.flag("missing", False) if keys.has("missing") else None)
 
 
-def _timestamp(keys: Section, name: str, column: str) -> Feature:
+def _timestamp(keys: TaskSection, name: str, column: str) -> Feature:
     parts = keys.texts("parts")
     if any(part not in PARTS for part in parts):
         raise keys.refuse("parts", "names an unknown part", f"choose among {', '.join(PARTS)}")
     return Timestamp(name, column, None, parts)
 
 
-KINDS: dict[str, Callable[[Section, str, str], Feature]] = {
+KINDS: dict[str, Callable[[TaskSection, str, str], Feature]] = {
     "category": _category,
     "set": _set,
     "number": _number,
@@ -167,7 +167,7 @@ KINDS: dict[str, Callable[[Section, str, str], Feature]] = {
 }
 
 
-def _symbols(keys: Section) -> tuple[int | None, tuple[str, ...]]:
+def _symbols(keys: TaskSection) -> tuple[int | None, tuple[str, ...]]:
     """Into how many symbols values are hashed, or which values there are; neither where the log tells."""
     hashed = keys.whole_or_none("hashed", 2)
     values = keys.texts("values") if keys.has("values") else ()
@@ -176,10 +176,10 @@ def _symbols(keys: Section) -> tuple[int | None, tuple[str, ...]]:
     return hashed, values
 
 
-def _check_missing(keys: Section, missing: str | None, values: tuple[str, ...]) -> None:
+def _check_missing(keys: TaskSection, missing: str | None, values: tuple[str, ...]) -> None:
     if missing is not None and values and missing not in values:
         raise keys.refuse("missing", "is not among its values", f"choose one of {', '.join(values)}")
 
 
-def _number_or_none(keys: Section) -> float | None:
+def _number_or_none(keys: TaskSection) -> float | None:
     return keys.number("missing", 0.0) if keys.has("missing") else None

@@ -9,7 +9,7 @@ from presage.errors import SettingError
 from presage.task.spans import Span, span
 
 
-class Section:
+class TaskSection:
     """The keys of one table; `finish` refuses those that nobody asked for.
 
     >>> Section({"horizn": "7 days"}, "proxy").span("horizon")
@@ -102,9 +102,9 @@ class Section:
             self._refuse_unlike(key)
         return found
 
-    def table_of(self, key: str) -> "Section":
+    def table_of(self, key: str) -> "TaskSection":
         """A table within this one; empty where it is left out."""
-        return Section(self.table[key] if self.has(key) else {}, self.at(key))
+        return TaskSection(self.table[key] if self.has(key) else {}, self.at(key))
 
     def finish(self) -> None:
         """Nothing, or the error of the first key that nobody asked for."""

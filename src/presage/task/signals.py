@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from presage.errors import SettingError
-from presage.task.section import Section
+from presage.task.section import TaskSection
 from presage.task.spans import Span
 
 
@@ -18,7 +18,7 @@ class Labelled:
 
 
 @dataclass(frozen=True)
-class Counted:
+class CountedEvents:
     """How many events of these kinds come within a span, in buckets; or the first value once an `unless` comes."""
 
     kinds: tuple[str, ...]
@@ -43,7 +43,7 @@ class Signal:
     values: tuple[str, ...]
     horizon: Span
     absent: str | None
-    source: Labelled | Counted | First
+    source: Labelled | CountedEvents | First
 
     @property
     def absent_symbol(self) -> int | None:
@@ -51,7 +51,7 @@ class Signal:
         return None if self.absent is None else self.values.index(self.absent)
 
 
-def read_proxies(section: Section) -> tuple[Signal, ...]:
+def read_proxies(section: TaskSection) -> tuple[Signal, ...]:
     """The candidates: [proxy] alone is one of that name, [proxy.NAME] tables are several."""
     refuse_chain(section)
     tables = [key for key, value in section.table.items() if isinstance(value, Mapping)]
@@ -66,7 +66,7 @@ def read_proxies(section: Section) -> tuple[Signal, ...]:
     return tuple(read_signal(section.table_of(key), key) for key in tables)
 
 
-def read_signal(section: Section, name: str) -> Signal:
+def read_signal(section: TaskSection, name: str) -> Signal:
     """One signal; in a log of predictions its columns are NAME and NAME_at unless it says otherwise."""
     refuse_chain(section)
     values = section.texts("values")
@@ -91,14 +91,16 @@ def read_signal(section: Section, name: str) -> Signal:
     return signal
 
 
-def refuse_chain(section: Section) -> None:
+def refuse_chain(section: TaskSection) -> None:
     """Nothing, or the error that chains of proxies come later."""
     if section.has("chain"):
         remedy = "leave it out, and declare each proxy as a candidate in a [proxy.NAME] table"
         raise section.refuse("chain", "is reserved: chains of proxies come later", remedy)
 
 
-def _counted(section: Section, name: str, values: tuple[str, ...], horizon: Span | None, absent: str | None) -> Signal:
+def _counted(
+    section: TaskSection, name: str, values: tuple[str, ...], horizon: Span | None, absent: str | None
+) -> Signal:
     within = _within(section, horizon)
     edges, unless = section.edges("edges"), section.texts("unless") if section.has("unless") else ()
     buckets = len(edges) + 1 + bool(unless)
@@ -108,10 +110,12 @@ def _counted(section: Section, name: str, values: tuple[str, ...], horizon: Span
     if absent not in (None, values[bool(unless)]):
         remedy = f"a count of nothing is {values[bool(unless)]!r}: leave absent out"
         raise section.refuse("absent", "contradicts the count", remedy)
-    return Signal(name, values, horizon or within, None, Counted(section.texts("count"), within, edges, unless))
+    return Signal(name, values, horizon or within, None, CountedEvents(section.texts("count"), within, edges, unless))
 
 
-def _first(section: Section, name: str, values: tuple[str, ...], horizon: Span | None, absent: str | None) -> Signal:
+def _first(
+    section: TaskSection, name: str, values: tuple[str, ...], horizon: Span | None, absent: str | None
+) -> Signal:
     kinds, within = section.texts("first"), _within(section, horizon)
     fits = values[: len(kinds)] if absent is None else (*values[: len(kinds)], absent)
     if len(values) < len(kinds) or set(values) != set(fits):
@@ -120,7 +124,7 @@ def _first(section: Section, name: str, values: tuple[str, ...], horizon: Span |
     return Signal(name, values, horizon or within, absent, First(kinds, within))
 
 
-def _within(section: Section, horizon: Span | None) -> Span:
+def _within(section: TaskSection, horizon: Span | None) -> Span:
     within = section.span("within") or horizon
     if within is None:
         raise SettingError(f"{section.at('within')} is missing", list(section.table), 'give it, such as "7 days"')

@@ -22,7 +22,7 @@ from presage.task.features import (
     read_instance,
     symbol_names,
 )
-from presage.task.section import Section
+from presage.task.section import TaskSection
 from presage.task.signals import Labelled, Signal, read_proxies, read_signal, refuse_chain
 
 KINDS = (
@@ -39,7 +39,7 @@ class ForecasterChoice:
     back_off: tuple[tuple[str, ...], ...] = ()  # from the coarsest group to the finest, by names of symbol columns
 
 
-def read_forecaster(section: Section, symbols: tuple[str, ...]) -> ForecasterChoice:
+def read_forecaster(section: TaskSection, symbols: tuple[str, ...]) -> ForecasterChoice:
     """The choice; a mixture where nothing is said. `symbols` are the columns it may back off through."""
     kind = section.text("kind", "mixture")
     if kind not in KINDS:
@@ -52,7 +52,7 @@ def read_forecaster(section: Section, symbols: tuple[str, ...]) -> ForecasterCho
     return ForecasterChoice(kind, back_off)
 
 
-def _back_off(section: Section, symbols: tuple[str, ...]) -> tuple[tuple[str, ...], ...]:
+def _back_off(section: TaskSection, symbols: tuple[str, ...]) -> tuple[tuple[str, ...], ...]:
     groups = section.table["back_off"]
     remedy = 'give lists of features, such as [["activity"], ["activity", "module"]]'
     if not isinstance(groups, list) or not all(isinstance(group, list) and group for group in groups):
@@ -155,7 +155,7 @@ def read_task(text: str, folder: Path = Path()) -> Task:
         table: dict[str, Any] = tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
         raise DataError("the task file is not TOML", str(error), "correct that line") from error
-    section = Section(table, "")
+    section = TaskSection(table, "")
     version = section.whole_or_none("version", 1)
     if version != VERSION:
         raise section.refuse("version", "is missing" if version is None else "is unknown", f"write version = {VERSION}")

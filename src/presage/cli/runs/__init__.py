@@ -4,7 +4,7 @@ import dataclasses
 from pathlib import Path
 from typing import Any
 
-from presage.cli.talk import changed
+from presage.cli.output import changed
 from presage.experiments.report import Report
 
 Result = tuple[Report, dict[str, bytes]]
@@ -12,7 +12,7 @@ Result = tuple[Report, dict[str, bytes]]
 
 
 @dataclasses.dataclass(frozen=True)
-class Asked:
+class ReproduceRequest:
     """What was asked for on the command line."""
 
     trials: int

@@ -1,13 +1,13 @@
 """Figures 4 and 5."""
 
-from presage.cli.runs import Asked, Result
-from presage.cli.sources import commit_sources
-from presage.cli.talk import progress_bar
+from presage.cli.experiment_data import commit_sources
+from presage.cli.output import progress_bar
+from presage.cli.runs import ReproduceRequest, Result
 from presage.experiments.github.experiment import reproduce_github
 from presage.experiments.github.settings import PAPER, TUNED
 
 
-def run(asked: Asked) -> Result:
+def run(asked: ReproduceRequest) -> Result:
     """The GitHub experiment."""
     settings = asked.of(PAPER, TUNED, PAPER)
     source = commit_sources(asked.data, asked.world)

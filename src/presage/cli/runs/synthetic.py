@@ -3,8 +3,8 @@
 from typing import Any
 
 from presage.charts.artist import Artist
-from presage.cli.runs import Asked, Result
-from presage.cli.talk import progress_bar
+from presage.cli.output import progress_bar
+from presage.cli.runs import ReproduceRequest, Result
 from presage.errors import SettingError
 from presage.experiments.synthetic.figure import blank_rows, figure_2
 from presage.experiments.synthetic.settings import PAPER
@@ -15,7 +15,7 @@ experiment: Any = Later("presage.experiments.synthetic.experiment")
 """Compiled loops are loaded while the artist loads what draws."""
 
 
-def run(asked: Asked) -> Result:
+def run(asked: ReproduceRequest) -> Result:
     """The synthetic experiment."""
     if asked.data or asked.settings == "tuned" or asked.world:
         raise SettingError("the synthetic experiment has no data and no tuned settings", "synthetic", "leave them out")

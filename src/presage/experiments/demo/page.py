@@ -5,13 +5,10 @@ from typing import Any
 
 import numpy as np
 
-from presage.charts.delays import delays_chart, signal_lines
-from presage.charts.key import family_lines, key, points_key
-from presage.charts.over_time import over_time_chart
-from presage.charts.pages import Panel, Section, page, paragraph, table
-from presage.charts.reliability import reliability_chart
-from presage.charts.times import Times
-from presage.charts.winners import winners_chart
+from presage.charts.over_time import Times, delays_chart, over_time_chart, signal_lines, winners_chart
+from presage.charts.pages import PageSection, Panel, page, paragraph, table
+from presage.charts.panels import reliability_chart
+from presage.charts.style import family_lines, key, points_key
 from presage.experiments.demo.problem import NAMES, ShopRun, verdict
 from presage.spaces import Array
 from presage.worlds.shop import ShopSettings
@@ -53,7 +50,7 @@ def _over_time(settings: ShopSettings, run: ShopRun) -> tuple[Times, dict[str, A
     return Times(size * np.arange(groups + 1), "day", dates=False), means
 
 
-def _loss_section(settings: ShopSettings, trials: int, times: Times, losses: dict[str, Array]) -> Section:
+def _loss_section(settings: ShopSettings, trials: int, times: Times, losses: dict[str, Array]) -> PageSection:
     delays = f"{settings.proxy_days} day" if settings.proxy_days == 1 else f"{settings.proxy_days} days"
     about = paragraph(
         f"{settings.purchases} purchases a day for {settings.days} days; {settings.new_titles} new titles a day. "
@@ -64,47 +61,47 @@ def _loss_section(settings: ShopSettings, trials: int, times: Times, losses: dic
     marks = {"first outcomes known": float(settings.outcome_days)}
     chart = over_time_chart(times, losses, "nats beyond the best", marks)
     panel = Panel("Loss beyond the best possible (nats a purchase): the lower the better", chart)
-    return Section("Loss over time", about + key(family_lines(NAMES)), [panel])
+    return PageSection("Loss over time", about + key(family_lines(NAMES)), [panel])
 
 
-def _score_section(settings: ShopSettings, run: ShopRun) -> Section:
+def _score_section(settings: ShopSettings, run: ShopRun) -> PageSection:
     after = paragraph(
         f"Purchases from day {settings.outcome_days} on. Log loss in nats, and its distance from a forecaster who "
         "knows each title's true probabilities, with 95 % intervals over shops. All tables pool alike, through the "
         "genre to the whole shop; the marginal gives every title the same probability."
     )
-    return Section("Scores", after + table(*score_rows(run)))
+    return PageSection("Scores", after + table(*score_rows(run)))
 
 
-def _winner_section(times: Times, losses: dict[str, Array]) -> Section:
+def _winner_section(times: Times, losses: dict[str, Array]) -> PageSection:
     about = paragraph(
         "In each group of days the forecaster with the least loss has the dark cell in its colour; of the others, the "
         "greyer a cell the nearer it comes. Blank: all are alike, for no outcome is known yet."
     )
-    return Section("Who wins when", about, [Panel("All purchases", winners_chart(times, losses))])
+    return PageSection("Who wins when", about, [Panel("All purchases", winners_chart(times, losses))])
 
 
-def _delay_section(settings: ShopSettings) -> Section:
+def _delay_section(settings: ShopSettings) -> PageSection:
     lines = signal_lines(["how it was begun"], "whether it was finished")
     at = np.linspace(0, 1.05 * settings.outcome_days, 400)
     delays = dict(zip(lines, (settings.proxy_days, settings.outcome_days), strict=True))
     chart = delays_chart(lines, at, {name: (at >= delay).astype(float) for name, delay in delays.items()}, "days")
-    return Section("Delays", key(lines), [Panel("How much is known after a while", chart)])
+    return PageSection("Delays", key(lines), [Panel("How much is known after a while", chart)])
 
 
-def _reliability_section(run: ShopRun) -> Section:
+def _reliability_section(run: ShopRun) -> PageSection:
     about = paragraph(
         "Purchases in bins of equally many: how likely it was said that the book would be finished, and how often it "
         "was, with 95 % intervals. On the slanted line all would be right."
     )
     chart = reliability_chart(run.reliable)
-    return Section("Reliability", about + points_key(list(run.reliable)), [Panel("Finished", chart)], small=True)
+    return PageSection("Reliability", about + points_key(list(run.reliable)), [Panel("Finished", chart)], small=True)
 
 
-def _shop_section(settings: ShopSettings) -> Section:
+def _shop_section(settings: ShopSettings) -> PageSection:
     fields = [[field.name, str(getattr(settings, field.name))] for field in dataclasses.fields(settings)]
     shop = "<p>Change any of them: <code>presage demo --set title_spread=0 --set days=180</code>.</p>"
-    return Section("The shop", shop + table(["setting", "value"], fields))
+    return PageSection("The shop", shop + table(["setting", "value"], fields))
 
 
 def _cell(interval: Any) -> str:

@@ -27,7 +27,7 @@ LEAST_GAIN = 1e-4
 """Gains in loss below this are not worth a word."""
 
 
-class Score(NamedTuple):
+class ShopScore(NamedTuple):
     """The mean loss of a forecaster beyond that of one who knew every title, once outcomes had begun to come."""
 
     name: str
@@ -40,7 +40,7 @@ class ShopRun(NamedTuple):
     """What the demo measured."""
 
     excess: dict[str, Array]  # by forecaster, [trials, days]: mean loss of the day beyond the truth's
-    scores: list[Score]
+    scores: list[ShopScore]
     new_share: float  # of purchases, after the first outcomes
     reliable: dict[str, Reliability]  # of direct and mixture: how often books were finished, by how likely it was said
 
@@ -93,10 +93,10 @@ def _reliability(losses: Array, y: Array) -> Reliability:
     return reliability(np.where(finished, said, 1 - said), finished, bins=12, equal="rows")
 
 
-def _score(name: str, losses: Array, truth: Array, new: Array) -> Score:
+def _score(name: str, losses: Array, truth: Array, new: Array) -> ShopScore:
     beyond = losses - truth
     by_trial = [trial[mask].mean() for trial, mask in zip(beyond, new, strict=True)]
-    return Score(name, float(losses.mean()), mean_interval(beyond.mean(axis=1)), mean_interval(np.array(by_trial)))
+    return ShopScore(name, float(losses.mean()), mean_interval(beyond.mean(axis=1)), mean_interval(np.array(by_trial)))
 
 
 def verdict(settings: ShopSettings, run: ShopRun) -> str:

@@ -3,10 +3,10 @@
 import numpy as np
 
 from presage.experiments.claims import Claim, Measure, about_mixture, below, claim, some
-from presage.experiments.github.problem import BIN, Run
+from presage.experiments.github.problem import BIN, GithubRun
 from presage.experiments.github.settings import GithubSettings
 from presage.experiments.networks import NAMES
-from presage.experiments.streams import Stream, stream
+from presage.experiments.random_streams import RandomStream, stream
 from presage.metrics.intervals import Interval, mean_interval, ratio_interval
 from presage.metrics.regret import rounds_to_recover
 from presage.spaces import Array
@@ -27,7 +27,7 @@ RESAMPLES = 1000
 LEAD_RESAMPLES = 300
 
 
-def total_regret(run: Run) -> dict[str, Array]:
+def total_regret(run: GithubRun) -> dict[str, Array]:
     """The regret of each forecaster to the trained oracles over the whole episode, [trials]."""
     return {name: (run.losses[name] - run.losses["oracle"]).sum(axis=1) * BIN for name in NAMES}
 
@@ -39,15 +39,15 @@ def recovery_weeks(settings: GithubSettings, losses: Array, share: float = JUDGE
     return rounds_to_recover(losses, settings.switch // BIN, week // 2, week, share=share, smooth=smooth) / week
 
 
-def recoveries(settings: GithubSettings, run: Run, share: float = JUDGED) -> dict[str, float]:
+def recoveries(settings: GithubSettings, run: GithubRun, share: float = JUDGED) -> dict[str, float]:
     """The weeks each forecaster takes to recover."""
     return {name: recovery_weeks(settings, run.losses[name].mean(axis=0), share) for name in NAMES}
 
 
-def leads(settings: GithubSettings, run: Run, share: float = JUDGED) -> dict[str, Interval]:
+def leads(settings: GithubSettings, run: GithubRun, share: float = JUDGED) -> dict[str, Interval]:
     """How many weeks before direct the others recover, with intervals over trials drawn again, all in pairs."""
     weeks = recoveries(settings, run, share)
-    draw = stream(settings.seed, Stream.RESAMPLE, 1)
+    draw = stream(settings.seed, RandomStream.RESAMPLE, 1)
     trials = len(run.losses["direct"])
     weights = draw.multinomial(trials, np.full(trials, 1 / trials), LEAD_RESAMPLES) / trials  # [resamples, trials]
     again = {name: [recovery_weeks(settings, mean, share) for mean in weights @ run.losses[name]] for name in NAMES}
@@ -58,7 +58,7 @@ def leads(settings: GithubSettings, run: Run, share: float = JUDGED) -> dict[str
     return found
 
 
-def judge(settings: GithubSettings, run: Run) -> list[Claim]:
+def judge(settings: GithubSettings, run: GithubRun) -> list[Claim]:
     """Every claim with what was measured of it."""
     return [
         ignorance(settings, run),
@@ -70,7 +70,7 @@ def judge(settings: GithubSettings, run: Run) -> list[Claim]:
     ]
 
 
-def ignorance(settings: GithubSettings, run: Run) -> Claim:
+def ignorance(settings: GithubSettings, run: GithubRun) -> Claim:
     """G1."""
     week = settings.rounds_a_week // BIN
     blind = min(settings.outcome_days / 7, settings.switch_week)
@@ -91,7 +91,7 @@ def ignorance(settings: GithubSettings, run: Run) -> Claim:
     return claim("G1", text, *measures)
 
 
-def recovery(settings: GithubSettings, run: Run) -> Claim:
+def recovery(settings: GithubSettings, run: GithubRun) -> Claim:
     """G2: judged at 70 % of the way; the leads at other shares are told beside it."""
     found = leads(settings, run)
     measures = [Measure(f"{name}, weeks before direct", found[name], least=LEAD) for name in SINGLES[1:]]
@@ -106,7 +106,7 @@ def recovery(settings: GithubSettings, run: Run) -> Claim:
     return claim("G2", text, *measures, note="; ".join([f"direct takes {direct:.2f} weeks", *others]))
 
 
-def at_the_end(settings: GithubSettings, run: Run) -> Claim:
+def at_the_end(settings: GithubSettings, run: GithubRun) -> Claim:
     """G3."""
     week = settings.rounds_a_week // BIN
     gap = mean_interval((run.losses["factored"] - run.losses["residual"])[:, -week:].mean(axis=1))
@@ -114,20 +114,20 @@ def at_the_end(settings: GithubSettings, run: Run) -> Claim:
     return claim("G3", text, Measure("factored minus residual, nats per round", gap, least=0.0))
 
 
-def in_order(run: Run) -> Claim:
+def in_order(run: GithubRun) -> Claim:
     """G4."""
     regrets = total_regret(run)
     measures = below(regrets, "residual", "factored"), below(regrets, "factored", "direct")
     return claim("G4", "total regret: residual below factored below direct", *measures)
 
 
-def modes_differ(settings: GithubSettings, run: Run) -> Claim:
+def modes_differ(settings: GithubSettings, run: GithubRun) -> Claim:
     """G5: intervals by drawing repositories again, for the moments of one repository are alike.
 
     There is one interval for each proxy, and they cover together with 95 %.
     """
     tail = 0.025 / run.modes["A"].shape[1]
-    draw = stream(settings.seed, Stream.RESAMPLE)
+    draw = stream(settings.seed, RandomStream.RESAMPLE)
     repositories = len(run.modes["A"])
     weights = draw.multinomial(repositories, np.full(repositories, 1 / repositories), RESAMPLES)
     gap = _active(run.modes["B"].sum(axis=0)) - _active(run.modes["A"].sum(axis=0))  # [Z]

@@ -8,12 +8,10 @@ import numpy as np
 from presage.charts.pictures import picture
 from presage.experiments.github.claims import SHARES, judge, leads, recoveries, total_regret
 from presage.experiments.github.figure import figure_4, figure_5, weeks_at
-from presage.experiments.github.problem import BIN, Progress, Run, parts_of, play_github
+from presage.experiments.github.problem import BIN, GithubRun, Progress, parts_of, play_github
 from presage.experiments.github.settings import GithubSettings
 from presage.experiments.networks import NAMES
-from presage.experiments.report import Report, kept_files
-from presage.experiments.stopwatch import Stopwatch
-from presage.experiments.tables import curve_table
+from presage.experiments.report import Report, Stopwatch, curve_table, kept_files
 from presage.metrics.intervals import mean_interval
 from presage.worlds.repositories import CommitHistory
 
@@ -21,12 +19,12 @@ Source = Callable[[int], tuple[CommitHistory, str]]
 """A commit history for a seed, and words that tell it from any other."""
 
 
-def pooled(runs: Sequence[Run], sources: Sequence[str]) -> Run:
+def pooled(runs: Sequence[GithubRun], sources: Sequence[str]) -> GithubRun:
     """The trials of several seeds as those of one; repositories that several have in common count once."""
     losses = {name: np.concatenate([run.losses[name] for run in runs]) for name in runs[0].losses}
     distinct = [run for number, run in enumerate(runs) if sources.index(sources[number]) == number]
     modes = {mode: np.concatenate([run.modes[mode] for run in distinct]) for mode in runs[0].modes}
-    return Run(losses, modes, sum(run.oracle_seconds for run in runs))
+    return GithubRun(losses, modes, sum(run.oracle_seconds for run in runs))
 
 
 def reproduce_github(

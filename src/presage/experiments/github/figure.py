@@ -4,9 +4,9 @@ from typing import Any
 
 import numpy as np
 
-from presage.charts.curves import Axes, curves_panel
+from presage.charts.panels import Axes, curves_panel
 from presage.charts.style import alt, rows_chart, styled
-from presage.experiments.github.problem import BIN, Run
+from presage.experiments.github.problem import BIN, GithubRun
 from presage.experiments.github.settings import GithubSettings
 from presage.experiments.networks import NAMES
 from presage.spaces import Array
@@ -14,7 +14,7 @@ from presage.spaces import Array
 MODES = {"A": "#009E73", "B": "#E69F00"}
 
 
-def figure_4(settings: GithubSettings, run: Run) -> Any:
+def figure_4(settings: GithubSettings, run: GithubRun) -> Any:
     """How outcomes are distributed in each mode, over all proxies and given each."""
     rows: list[dict[str, Any]] = []
     for mode, by_repository in run.modes.items():
@@ -58,12 +58,12 @@ def proxy_name(settings: GithubSettings, z: int) -> str:
     return f"{count} commit{'' if most == 1 else 's'} in {settings.proxy_days} days"
 
 
-def weeks_at(settings: GithubSettings, run: Run) -> Array:
+def weeks_at(settings: GithubSettings, run: GithubRun) -> Array:
     """The week at the middle of each bin."""
     return (np.arange(run.losses["direct"].shape[1]) + 0.5) * BIN / settings.rounds_a_week
 
 
-def figure_5(settings: GithubSettings, run: Run) -> Any:
+def figure_5(settings: GithubSettings, run: GithubRun) -> Any:
     """Loss and regret over the weeks."""
     weeks = weeks_at(settings, run)
     losses = {name: run.losses[name] for name in NAMES}

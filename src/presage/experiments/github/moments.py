@@ -21,7 +21,7 @@ class Moments(NamedTuple):
     repository: Array  # int64 [M]
 
 
-class _Counter:
+class _CommitCounter:
     """Counts commits between moments, at most `bulk` of a repository's in an hour."""
 
     def __init__(self, history: CommitHistory, bulk: int) -> None:
@@ -42,7 +42,7 @@ class _Counter:
 
 def find_moments(history: CommitHistory, settings: GithubSettings) -> dict[str, Moments]:
     """The moments of mode A and of mode B, over all yearly windows of all repositories."""
-    counter = _Counter(history, settings.bulk)
+    counter = _CommitCounter(history, settings.bulk)
     repository, at = _grid(history, settings)
     known = at + settings.outcome_days * DAY <= history.observed_until[repository]
     repository, at = repository[known], at[known]

@@ -9,14 +9,13 @@ import numpy as np
 
 from presage.arrays import log_softmax
 from presage.drivers.batched.episodes import block_experts
-from presage.experiments.binned import binned
 from presage.experiments.github.moments import Moments, find_moments
 from presage.experiments.github.settings import GithubSettings
 from presage.experiments.networks import NAMES, train_oracles
-from presage.experiments.parts import Curves, forget_parts, play_parts
-from presage.experiments.stopwatch import Stopwatch
-from presage.experiments.streams import Stream, stream
-from presage.experiments.tuning import Score
+from presage.experiments.random_streams import RandomStream, stream
+from presage.experiments.report import Stopwatch, binned
+from presage.experiments.resumable_parts import Curves, forget_parts, play_parts
+from presage.experiments.tuning import TuningScore
 from presage.metrics.regret import log_loss
 from presage.spaces import Array, Features, Instance, Spaces
 from presage.timeline.episode import Delays, Episode
@@ -33,14 +32,14 @@ ORACLE_ROWS = 250_000
 Progress = Callable[[int], None]
 
 
-class Asked(NamedTuple):
+class AskedMoments(NamedTuple):
     """What is asked in some trials, and what the oracle of the mode loses on it."""
 
     episode: Episode
     oracle: Array  # [R, T]
 
 
-class Run(NamedTuple):
+class GithubRun(NamedTuple):
     """What was measured: losses by forecaster, [trials, bins], the oracle's too; and the modes themselves."""
 
     losses: dict[str, Array]
@@ -53,7 +52,7 @@ def spaces_of(settings: GithubSettings, moments: Moments) -> Spaces:
     return Spaces(Features(dense=moments.features.shape[1]), len(settings.proxy_edges) + 1, OUTCOMES)
 
 
-def play_github(history: CommitHistory, settings: GithubSettings, source: str, progress: Progress) -> Run:
+def play_github(history: CommitHistory, settings: GithubSettings, source: str, progress: Progress) -> GithubRun:
     """The experiment on a history; `source` names it, for parts that were finished before."""
     by_mode = find_moments(history, settings)
     spaces = spaces_of(settings, by_mode["A"])
@@ -70,7 +69,9 @@ def play_github(history: CommitHistory, settings: GithubSettings, source: str, p
         return {name: binned(loss, BIN) for name, loss in zip((*NAMES, "oracle"), each, strict=True)}
 
     losses = play_parts(parts_of(settings, source), settings.trials, play, progress)
-    return Run(losses, {mode: _counts(history, spaces, moments) for mode, moments in by_mode.items()}, oracle_seconds)
+    return GithubRun(
+        losses, {mode: _counts(history, spaces, moments) for mode, moments in by_mode.items()}, oracle_seconds
+    )
 
 
 def parts_of(settings: GithubSettings, source: str) -> dict[str, Any]:
@@ -78,33 +79,33 @@ def parts_of(settings: GithubSettings, source: str) -> dict[str, Any]:
     return {"experiment": "github", "settings": asdict(settings), "source": source}
 
 
-def score_github(history: CommitHistory, source: str, settings: GithubSettings) -> Score:
+def score_github(history: CommitHistory, source: str, settings: GithubSettings) -> TuningScore:
     """The mean loss of each forecaster under some settings."""
     settings = replace(settings, oracle_steps=1)
     run = play_github(history, settings, source, lambda _: None)
     forget_parts(parts_of(settings, source))
-    return Score({name: float(run.losses[name].mean()) for name in NAMES}, {})
+    return TuningScore({name: float(run.losses[name].mean()) for name in NAMES}, {})
 
 
-def ask(settings: GithubSettings, by_mode: dict[str, Moments], oracle: dict[str, Array], trials: Array) -> Asked:
+def ask(settings: GithubSettings, by_mode: dict[str, Moments], oracle: dict[str, Array], trials: Array) -> AskedMoments:
     """Trials of a run: moments of the first mode up to the switch, then of the second; each trial draws its own."""
     lengths = settings.switch, settings.rounds - settings.switch
     parts = []
     for place, (mode, rounds) in enumerate(zip(settings.modes, lengths, strict=True)):
         moments, sizes = by_mode[mode], (len(by_mode[mode].z), rounds)
-        drawn = np.stack([stream(settings.seed, Stream.TRIAL, place, int(t)).integers(0, *sizes) for t in trials])
+        drawn = np.stack([stream(settings.seed, RandomStream.TRIAL, place, int(t)).integers(0, *sizes) for t in trials])
         parts.append((moments.features[drawn], moments.z[drawn], moments.y[drawn], oracle[mode][drawn]))
     dense, z, y, losses = (np.concatenate(part, axis=1) for part in zip(*parts, strict=True))
     a_day = settings.rounds_a_week // 7
     delays = Delays(settings.proxy_days * a_day, settings.outcome_days * a_day)
-    return Asked(Episode.fixed(_instances(dense), z, y, delays), losses)
+    return AskedMoments(Episode.fixed(_instances(dense), z, y, delays), losses)
 
 
 def oracle_losses(settings: GithubSettings, spaces: Spaces, by_mode: dict[str, Moments]) -> dict[str, Array]:
     """What a network trained on each mode alone loses at each of its moments."""
     sizes = [len(moments.z) for moments in by_mode.values()]
     size = min(ORACLE_ROWS, max(sizes))
-    draw = stream(settings.seed, Stream.ORACLE)
+    draw = stream(settings.seed, RandomStream.ORACLE)
     drawn = [draw.choice(rows, size, replace=rows < size) for rows in sizes]
     each = list(zip(by_mode.values(), drawn, strict=True))
     x = _instances(np.stack([moments.features[rows] for moments, rows in each]))

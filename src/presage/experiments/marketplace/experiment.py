@@ -11,9 +11,7 @@ from presage.experiments.marketplace.claims import judge, regret_curves, regret_
 from presage.experiments.marketplace.figure import days_at, figure_6, figure_7
 from presage.experiments.marketplace.problem import Progress, ScheduleRun, parts_of, play_marketplace
 from presage.experiments.marketplace.settings import MarketplaceRunSettings
-from presage.experiments.report import Report, kept_files
-from presage.experiments.stopwatch import Stopwatch
-from presage.experiments.tables import curve_table
+from presage.experiments.report import Report, Stopwatch, curve_table, kept_files
 from presage.metrics.intervals import mean_interval, ratio_interval
 from presage.worlds.marketplace import Market
 

@@ -4,7 +4,7 @@ from typing import Any
 
 import numpy as np
 
-from presage.charts.curves import Axes, curves_panel
+from presage.charts.panels import Axes, curves_panel
 from presage.charts.style import alt, rows_chart, styled
 from presage.experiments.marketplace.claims import regret_curves
 from presage.experiments.marketplace.problem import BINS_A_DAY, ScheduleRun

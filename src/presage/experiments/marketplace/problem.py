@@ -9,14 +9,13 @@ import numpy as np
 
 from presage.arrays import log_softmax
 from presage.drivers.batched.episodes import block_experts
-from presage.experiments.binned import binned
 from presage.experiments.marketplace.schedules import SCHEDULES, chances, draw_items
 from presage.experiments.marketplace.settings import MarketplaceRunSettings
 from presage.experiments.networks import NAMES, train_oracles
-from presage.experiments.parts import Curves, forget_parts, play_parts
-from presage.experiments.stopwatch import Stopwatch
-from presage.experiments.streams import Stream, stream
-from presage.experiments.tuning import Score
+from presage.experiments.random_streams import RandomStream, stream
+from presage.experiments.report import Stopwatch, binned
+from presage.experiments.resumable_parts import Curves, forget_parts, play_parts
+from presage.experiments.tuning import TuningScore
 from presage.forecasters.towers import Tower
 from presage.metrics.regret import log_loss
 from presage.spaces import Array, Spaces
@@ -67,7 +66,7 @@ def parts_of(settings: MarketplaceRunSettings, source: str, schedule: str) -> di
     return {"experiment": "marketplace", "schedule": schedule, "settings": asdict(settings), "source": source}
 
 
-def score_marketplace(market: Market, source: str, settings: MarketplaceRunSettings) -> Score:
+def score_marketplace(market: Market, source: str, settings: MarketplaceRunSettings) -> TuningScore:
     """The mean loss of each forecaster over both schedules, and how regret compares with direct's on each."""
     runs = play_marketplace(market, settings, source, lambda _: None, oracles=False)
     for schedule in SCHEDULES:
@@ -79,7 +78,7 @@ def score_marketplace(market: Market, source: str, settings: MarketplaceRunSetti
         since = {name: (run.losses[name] - run.losses["truth"])[:, known:].mean() for name in NAMES}
         for name in NAMES[1:3]:
             figures[f"{schedule}: {name} / direct"] = float(since[name] / since["direct"])
-    return Score(losses, figures)
+    return TuningScore(losses, figures)
 
 
 def _play(
@@ -121,7 +120,7 @@ def acquire(market: Market, settings: MarketplaceRunSettings, schedule: str, tri
 
 
 def _acquire_one(market: Market, settings: MarketplaceRunSettings, schedule: str, trial: int) -> tuple[Array, ...]:
-    draw = stream(settings.seed, Stream.TRIAL, SCHEDULES.index(schedule), trial)
+    draw = stream(settings.seed, RandomStream.TRIAL, SCHEDULES.index(schedule), trial)
     items = draw_items(market, settings, schedule, draw)
     shares = chances(market, settings, schedule, items)
     half = np.repeat(np.arange(2 * settings.days), settings.rounds_a_day // 2)
@@ -141,7 +140,7 @@ def _choose(chance: Array, draw: np.random.Generator) -> Array:
 
 def oracle_losses(settings: MarketplaceRunSettings, spaces: Spaces, first: Acquired) -> Array:
     """What networks trained on each half day alone lose on the first trial, [T]."""
-    draw = stream(settings.seed, Stream.ORACLE)
+    draw = stream(settings.seed, RandomStream.ORACLE)
     x = np.stack([_choose(np.broadcast_to(row, (ORACLE_ROWS, len(row))), draw) for row in first.schedule])
     y = _choose(first.truth[x], draw)
     everything = spaces.encode(np.arange(len(first.truth), dtype=np.int32))

@@ -3,7 +3,7 @@
 import numpy as np
 
 from presage.experiments.claims import Claim, Measure, claim
-from presage.experiments.streams import Stream, stream
+from presage.experiments.random_streams import RandomStream, stream
 from presage.experiments.synthetic.problem import Point
 from presage.experiments.synthetic.settings import SyntheticSettings
 from presage.metrics.bounds import direct_bound, factored_bound
@@ -56,7 +56,7 @@ def useless(mixes: Array, direct: Array, factored: Array) -> Claim:
 def steadiness(settings: SyntheticSettings, direct: Array, factored: Array) -> Claim:
     """S4: the interval is of trials drawn again, at each mix and for each forecaster together."""
     trials = direct.shape[1]
-    draw = stream(settings.seed, Stream.RESAMPLE)
+    draw = stream(settings.seed, RandomStream.RESAMPLE)
     weights = draw.multinomial(trials, np.full(trials, 1 / trials), RESAMPLES).T / trials  # [trials, resamples]
     again = np.ptp(direct @ weights, axis=0) / np.ptp(factored @ weights, axis=0)
     ranges = [float(np.ptp(curve.mean(axis=1))) for curve in (direct, factored)]

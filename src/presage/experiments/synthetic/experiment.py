@@ -8,8 +8,7 @@ import numpy as np
 
 from presage.charts.pictures import as_picture, drawn
 from presage.experiments.claims import Claim
-from presage.experiments.report import Report, kept_files
-from presage.experiments.stopwatch import Stopwatch
+from presage.experiments.report import Report, Stopwatch, kept_files
 from presage.experiments.synthetic.claims import bound_slope, growth_slope, judge
 from presage.experiments.synthetic.figure import as_table, figure_2, growth_figure, growth_rows, mix_rows
 from presage.experiments.synthetic.problem import Point, Progress, regret_by_mix, regret_by_size, regret_parts

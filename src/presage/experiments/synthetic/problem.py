@@ -35,7 +35,7 @@ class Point(NamedTuple):
     quoted: float | None  # the quoted lower bound, for direct
 
 
-class Parts(NamedTuple):
+class RegretParts(NamedTuple):
     """What the mean regret of a forecaster is made of."""
 
     forecaster: str
@@ -113,14 +113,14 @@ def _grown(
     return points
 
 
-def regret_parts(settings: SyntheticSettings, progress: Progress) -> list[Parts]:
+def regret_parts(settings: SyntheticSettings, progress: Progress) -> list[RegretParts]:
     """What the regret is made of, at both ends of the mix and for each kind of proxy."""
     return [
         parts for mix in (0.0, 1.0) for useful in settings.useful for parts in _parts(settings, mix, useful, progress)
     ]
 
 
-def _parts(settings: SyntheticSettings, mix: float, useful: float, progress: Progress) -> list[Parts]:
+def _parts(settings: SyntheticSettings, mix: float, useful: float, progress: Progress) -> list[RegretParts]:
     dealt = _deal(settings, mix).obscured(useful, _seed(settings, 2))
     episode, twin, truth = dealt.episode, dealt.episode.without_delay(), dealt.true_loss
     spaces = _world(settings).spaces
@@ -139,7 +139,7 @@ def _parts(settings: SyntheticSettings, mix: float, useful: float, progress: Pro
         split = split_regret(both[0][:, k], both[1][:, k], truth, bias if name == "factored" else 0.0)
         terms = lemma if name == "factored" else None
         learning, delay, factorisation = (float(part.mean()) for part in split)
-        found.append(Parts(name, mix, useful, learning, delay, factorisation, terms))
+        found.append(RegretParts(name, mix, useful, learning, delay, factorisation, terms))
     return found
 
 
