@@ -21,7 +21,7 @@ test-all: $(READY)  ## the tests, slow ones too
 	$(BIN)/python -m pytest -n 2 --cov --cov-report=term
 
 test-faults: $(READY)  ## the faults of a release: kills, power cuts, rot, floods and random courses, for up to an hour
-	PRESAGE_FAULTS=release $(BIN)/python -m pytest -n 2 tests/faults tests/store tests/joining/test_join.py \
+	PRESAGE_FAULTS=release $(BIN)/python -m pytest -n 2 tests/faults tests/journal tests/joining/test_join.py \
 	  tests/service/test_snapshots.py
 
 check: lint  ## the same as lint, and the quick tests

@@ -17,8 +17,8 @@ from presage.experiments.synthetic.figure import blank_rows, figure_2, mix_rows
 from presage.experiments.synthetic.settings import PAPER
 with Artist() as artist:
     artist.rehearse(figure_2, PAPER.trials, blank_rows(PAPER))
-    from presage.drivers.compile_time import forgo_linear_algebra
-    forgo_linear_algebra()
+    from presage.drivers.compile_time import start_numba_without_blas
+    start_numba_without_blas()
     from presage.experiments.synthetic.problem import regret_by_mix
     rows = mix_rows(*regret_by_mix(PAPER, lambda episodes: None))
     drawn = artist.draw(figure_2, PAPER.trials, rows)

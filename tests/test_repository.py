@@ -32,8 +32,8 @@ def lint_imports(root: Path) -> subprocess.CompletedProcess[str]:
 @pytest.mark.parametrize(
     ("module", "line", "broken"),
     [
-        ("timeline/delays.py", "import presage.drivers.live", "Imports point one way"),
-        ("forecasters/counts.py", "import time", "The pure packages"),
+        ("timeline/episode.py", "import presage.drivers.live", "Imports point one way"),
+        ("forecasters/back_off.py", "import time", "The pure packages"),
     ],
 )
 def test_import_contracts_are_kept_and_can_be_broken(tmp_path: Path, module: str, line: str, broken: str) -> None:

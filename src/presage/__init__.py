@@ -47,28 +47,28 @@ __all__ = [
 ]
 
 _HOMES = {
-    "Client": "client",
-    "Delays": "timeline.delays",
-    "Episode": "timeline.episode",
-    "Features": "spaces",
-    "Forecaster": "forecasters.contract",
-    "Instance": "spaces",
-    "Learner": "drivers.live",
-    "Replay": "learning.replay",
-    "SetOf": "spaces",
-    "Spaces": "spaces",
-    "check_forecaster": "forecasters.checks",
-    "direct_network": "forecasters.direct_network",
-    "direct_table": "forecasters.direct_table",
-    "factored_network": "forecasters.factored_network",
-    "factored_table": "forecasters.factored_table",
-    "load_state": "store.states",
-    "mixture": "forecasters.mixture",
-    "play": "drivers.compiled",
-    "play_trials": "drivers.compiled",
-    "residual_network": "forecasters.residual_network",
-    "residual_table": "forecasters.residual_table",
-    "save_state": "store.states",
+    "Client": "presage.client",
+    "Delays": "presage.timeline.episode",
+    "Episode": "presage.timeline.episode",
+    "Features": "presage.spaces",
+    "Forecaster": "presage.forecasters.contract",
+    "Instance": "presage.spaces",
+    "Learner": "presage.drivers.live",
+    "Replay": "presage.forecasters.replay",
+    "SetOf": "presage.spaces",
+    "Spaces": "presage.spaces",
+    "check_forecaster": "presage.forecasters.checks",
+    "direct_network": "presage.forecasters.direct_network",
+    "direct_table": "presage.forecasters.direct_table",
+    "factored_network": "presage.forecasters.factored_network",
+    "factored_table": "presage.forecasters.factored_table",
+    "load_state": "presage.saved_states",
+    "mixture": "presage.forecasters.mixture",
+    "play": "presage.drivers.play",
+    "play_trials": "presage.drivers.play",
+    "residual_network": "presage.forecasters.residual_network",
+    "residual_table": "presage.forecasters.residual_table",
+    "save_state": "presage.saved_states",
 }
 
 
@@ -76,7 +76,7 @@ def __getattr__(name: str) -> Any:
     """A public name, imported when it is first asked for: most commands need few of them, and JAX takes a second."""
     if name not in _HOMES:
         raise AttributeError(f"module 'presage' has no attribute {name!r}")
-    return getattr(importlib.import_module(f"presage.{_HOMES[name]}"), name)
+    return getattr(importlib.import_module(_HOMES[name]), name)
 
 
 def __dir__() -> list[str]:

@@ -5,8 +5,8 @@ import sys
 
 SCRIPT = """
 import sys
-from presage.drivers.compile_time import forgo_linear_algebra
-forgo_linear_algebra()
+from presage.drivers.compile_time import start_numba_without_blas
+start_numba_without_blas()
 from presage import Delays, Episode, Spaces, factored_table
 from presage.drivers.counting.episodes import count_experts
 episode = Episode.fixed([[0, 0, 0]], [[0, 0, 0]], [[1, 1, 1]], Delays(proxy=0, outcome=1))

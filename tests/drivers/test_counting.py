@@ -57,7 +57,7 @@ def test_tables_that_back_off_through_features_agree_too(kind: str) -> None:
 def test_the_loops_say_the_same_uncompiled(kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
     dealt = Episode.stack([episode(kind, rounds=80)])
     quick = count_experts(mixture(PLAIN), dealt)
-    for name in ("locate", "add", "read", "say", "tell"):
+    for name in ("locate_rows", "count_symbol", "read_level", "predict_experts", "nowcast_judge"):
         monkeypatch.setattr(kernels, name, getattr(kernels, name).py_func)
     for module, name in (
         (counted, "counting_loop"),

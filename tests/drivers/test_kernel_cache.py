@@ -13,8 +13,8 @@ import presage
 SCRIPT = """
 import numpy as np
 from presage import Instance, Features, Spaces, residual_table
-from presage.drivers.counting.table_core import Tally
-tally = Tally(residual_table(Spaces(Features(symbols=(3,)), proxies=2, outcomes=2)))
+from presage.drivers.counting.table_core import TableFunctions
+tally = TableFunctions(residual_table(Spaces(Features(symbols=(3,)), proxies=2, outcomes=2)))
 x = Instance(np.zeros((1, 1), np.int32), np.zeros((1, 0), np.float32))
 print(float(tally.predict(tally.start(), x).log_probabilities[0, 0]))
 """
@@ -31,7 +31,7 @@ def test_a_changed_kernel_is_noticed_by_its_callers_in_other_files(tmp_path: Pat
 
     before = said()
     assert np.isclose(before, np.log(0.5))
-    kernels = package / "drivers" / "kernels.py"
+    kernels = package / "drivers" / "counting" / "kernels.py"
     text = kernels.read_text()
     line = "said[trial, row, expert, symbol] = max(mixed[symbol], LEAST)"
     assert text.count(line) == 1

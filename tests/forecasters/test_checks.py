@@ -113,6 +113,6 @@ def test_vectorised_predictions_are_compared_with_a_loop(monkeypatch: pytest.Mon
 
 def test_saving_is_compared_bit_by_bit(monkeypatch: pytest.MonkeyPatch) -> None:
     scene = checks.Scene(mixture, PLAIN)
-    monkeypatch.setattr(checks, "unpack", lambda forecaster, snapshot: scene.empty)
+    monkeypatch.setattr(checks, "unpack_state", lambda forecaster, snapshot: scene.empty)
     assert not CHECKS["a state saved and loaded is the same to the bit"](scene)
     assert not CHECKS["a damaged state file is refused"](scene)

@@ -27,7 +27,7 @@ class KeptRows(Mapping[str, Array]):
     Past `MEMORY` bytes they lie in files of a temporary folder, which goes when this does, and are mapped into memory
     while somebody looks at them.
 
-    >>> kept = Kept(["marginal"], rows=3, outcomes=2)
+    >>> kept = KeptRows(["marginal"], rows=3, outcomes=2)
     >>> for part in (np.zeros((2, 2)), np.ones((1, 2))):
     ...     kept.add("marginal", part)
     >>> kept["marginal"][:, 0]

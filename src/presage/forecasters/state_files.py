@@ -34,7 +34,7 @@ def pack_state(forecaster: Forecaster, state: State) -> StateFiles:
     >>> from presage import Spaces, direct_table
     >>> forecaster = direct_table(Spaces(3, 1, 2))
     >>> state = forecaster.init(jax.random.key(0))
-    >>> unpack(forecaster, pack(forecaster, state)).outcomes[0].shape
+    >>> unpack_state(forecaster, pack_state(forecaster, state)).outcomes[0].shape
     (3, 2)
     """
     tensors = safetensors.numpy.save({name: np.array(leaf) for name, leaf in _named(state)})

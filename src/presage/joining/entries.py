@@ -84,8 +84,8 @@ def chain(previous: bytes, entry: Entry) -> bytes:
     """The hash of an entry and of all before it.
 
     >>> start = chain_start(b"books")
-    >>> one = chain(start, Entry(1, 1_700_000_000_000_000, Kind.PROXY, "a", encode(Feedback(3))))
-    >>> other = chain(start, Entry(1, 1_700_000_000_000_000, Kind.PROXY, "a", encode(Feedback(4))))
+    >>> one = chain(start, Entry(1, 1_700_000_000_000_000, EntryKind.PROXY, "a", encode(FeedbackBody(3))))
+    >>> other = chain(start, Entry(1, 1_700_000_000_000_000, EntryKind.PROXY, "a", encode(FeedbackBody(4))))
     >>> len(one), one == other
     (32, False)
     """

@@ -18,7 +18,7 @@ from presage.spaces import Array
 def sql_text(value: str) -> str:
     """Words as SQL takes them.
 
-    >>> words("it's")
+    >>> sql_text("it's")
     "'it''s'"
     """
     return "'" + value.replace("'", "''") + "'"

@@ -31,7 +31,7 @@ def cuts_of(symbols: int, pieces: Sequence[int] = PIECES) -> list[tuple[int, ...
 def cut_points(candidate: ProxyCandidate, pieces: Sequence[int] = PIECES) -> Iterator[ProxyCandidate]:
     """All ways to merge neighbouring symbols of an ordered proxy into so many `pieces`.
 
-    >>> clicks = Candidate("clicks", np.array([0, 1, 2, 3]), 1.0, symbols=4)
+    >>> clicks = ProxyCandidate("clicks", np.array([0, 1, 2, 3]), 1.0, symbols=4)
     >>> [variant.name for variant in cut_points(clicks, pieces=[2])]
     ['clicks cut at 1', 'clicks cut at 2', 'clicks cut at 3']
     """

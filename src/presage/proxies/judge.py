@@ -145,8 +145,8 @@ def judge_proxy(
     >>> x, shown_at = draw.integers(0, 50, 4000), np.arange(4000) / 20
     >>> opened = draw.random(50)[x] > draw.random(4000)
     >>> finished = np.where(opened, 0.8, 0.1) > draw.random(4000)
-    >>> log = Predictions(x, shown_at, finished.astype(int), np.full(4000, 21.0), outcomes=2)
-    >>> [card.verdict[:26] for card in judge(log, [Candidate("opened", opened.astype(int), 1.0, symbols=2)])]
+    >>> log = PredictionRows(x, shown_at, finished.astype(int), np.full(4000, 21.0), outcomes=2)
+    >>> [card.verdict[:26] for card in judge_proxy(log, [ProxyCandidate("opened", opened.astype(int), 1.0, symbols=2)])]
     ['use it: comes 20 days befo']
     """
     cards = []

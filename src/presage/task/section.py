@@ -12,7 +12,7 @@ from presage.task.spans import Span, span
 class TaskSection:
     """The keys of one table; `finish` refuses those that nobody asked for.
 
-    >>> Section({"horizn": "7 days"}, "proxy").span("horizon")
+    >>> TaskSection({"horizn": "7 days"}, "proxy").span("horizon")
     Traceback (most recent call last):
     presage.errors.SettingError: proxy.horizn is not a key: found 'horizn'; did you mean horizon?
     """

@@ -66,7 +66,7 @@ def test_files_in_the_wrong_order_are_refused(tmp_path: Path) -> None:
 
 
 def test_the_page_on_data_shows_the_query() -> None:
-    page = Path(__file__).parents[2] / "docs" / "data.md"
+    page = Path(__file__).parents[3] / "docs" / "data.md"
     assert f"```sql\n{QUERY}```" in page.read_text()
 
 

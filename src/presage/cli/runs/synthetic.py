@@ -22,7 +22,7 @@ def run(asked: ReproduceRequest) -> Result:
     settings = asked.of(PAPER, PAPER, PAPER)
     with Artist() as artist:
         artist.rehearse(figure_2, settings.trials, blank_rows(settings))
-        compiling.forgo_linear_algebra()
+        compiling.start_numba_without_blas()
         episodes = experiment.episodes_played(settings, len(asked.seeds))
         with progress_bar("synthetic: episodes", episodes) as progress:
             result: Result = experiment.reproduce_synthetic(settings, progress, artist.draw, asked.seeds)

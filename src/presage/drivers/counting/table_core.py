@@ -179,7 +179,7 @@ class TableFunctions:
     """A table or a mixture of tables, as functions over counts.
 
     >>> from presage import Spaces, mixture
-    >>> tally = Tally(mixture(Spaces(instances=10, proxies=4, outcomes=2)))
+    >>> tally = TableFunctions(mixture(Spaces(instances=10, proxies=4, outcomes=2)))
     >>> x = tally.forecaster.spaces.encode([3])
     >>> np.exp(tally.predict(tally.start(), x).log_probabilities).round(3)
     array([[0.5, 0.5]], dtype=float32)
