@@ -19,7 +19,7 @@ from presage.backtesting.backtest import groups_of, seen, table_names
 from presage.backtesting.replay import replay
 from presage.forecasters.catalogue import chosen_forecasters
 from presage.logs.rows import LogRows, read_log
-from presage.metrics.regret import log_loss
+from presage.metrics.losses import log_loss
 from presage.spaces import Array, Instance, Spaces
 from presage.task.task import Task, load_task
 from presage.timeline.episode import Episode

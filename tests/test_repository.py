@@ -8,19 +8,34 @@ from pathlib import Path
 import pytest
 
 import presage
+import presage.extend
+import presage.metrics
+import presage.worlds
 
 ROOT = Path(__file__).parent.parent
 CONTRACT = (
     "Spaces Delays Episode Learner direct_table factored_table residual_table direct_network factored_network "
-    "residual_network mixture play play_trials check_forecaster"
+    "residual_network mixture play play_trials check_forecaster Client load_task backtest judge_proxies simulate serve"
 )
 
 
 def test_public_names_are_there_and_documented() -> None:
     assert set(CONTRACT.split()) <= set(presage.__all__)
-    assert presage.__all__ == sorted(presage.__all__)
-    for name in presage.__all__:
-        assert getattr(presage, name).__doc__, name
+    for package in (presage, presage.extend, presage.metrics, presage.worlds):
+        assert package.__all__ == sorted(package.__all__) == dir(package), package.__name__
+        for name in package.__all__:
+            assert getattr(package, name).__doc__, name
+
+
+def test_no_public_name_is_hidden_by_a_module_of_the_same_name() -> None:
+    code = (
+        "import importlib, pkgutil, types, presage, presage.extend, presage.metrics, presage.worlds\n"
+        "for found in pkgutil.walk_packages(presage.__path__, 'presage.'):\n"
+        "    if found.name != 'presage.logs.spark': importlib.import_module(found.name)\n"
+        "for package in (presage, presage.extend, presage.metrics, presage.worlds):\n"
+        "    for name in package.__all__: assert not isinstance(getattr(package, name), types.ModuleType), name\n"
+    )
+    subprocess.run([sys.executable, "-c", code], check=True)
 
 
 def lint_imports(root: Path) -> subprocess.CompletedProcess[str]:

@@ -1,12 +1,16 @@
 """Presage: predict slow outcomes from early signs."""
 
-import importlib
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+from presage.facade import facade
 
 if TYPE_CHECKING:
+    from presage.backtesting.result import BacktestResult, backtest
     from presage.client import Client
+    from presage.dataframes import Table
     from presage.drivers.live import Learner
     from presage.drivers.play import play, play_trials
+    from presage.errors import PresageError
     from presage.forecasters.checks import check_forecaster
     from presage.forecasters.contract import Forecaster
     from presage.forecasters.direct_network import direct_network
@@ -17,11 +21,17 @@ if TYPE_CHECKING:
     from presage.forecasters.replay import Replay
     from presage.forecasters.residual_network import residual_network
     from presage.forecasters.residual_table import residual_table
+    from presage.logs.first_task import first_task
+    from presage.proxies.report import ProxyReport, judge_proxies
     from presage.saved_states import load_state, save_state
+    from presage.service.serve import serve
+    from presage.simulation.simulate import simulate
     from presage.spaces import Features, Instance, SetOf, Spaces
+    from presage.task.task import Task, load_task
     from presage.timeline.episode import Delays, Episode
 
 __all__ = [
+    "BacktestResult",
     "Client",
     "Delays",
     "Episode",
@@ -29,55 +39,68 @@ __all__ = [
     "Forecaster",
     "Instance",
     "Learner",
+    "PresageError",
+    "ProxyReport",
     "Replay",
     "SetOf",
     "Spaces",
+    "Table",
+    "Task",
+    "backtest",
     "check_forecaster",
     "direct_network",
     "direct_table",
     "factored_network",
     "factored_table",
+    "first_task",
+    "judge_proxies",
     "load_state",
+    "load_task",
     "mixture",
     "play",
     "play_trials",
     "residual_network",
     "residual_table",
     "save_state",
+    "serve",
+    "simulate",
 ]
 
-_HOMES = {
-    "Client": "presage.client",
-    "Delays": "presage.timeline.episode",
-    "Episode": "presage.timeline.episode",
-    "Features": "presage.spaces",
-    "Forecaster": "presage.forecasters.contract",
-    "Instance": "presage.spaces",
-    "Learner": "presage.drivers.live",
-    "Replay": "presage.forecasters.replay",
-    "SetOf": "presage.spaces",
-    "Spaces": "presage.spaces",
-    "check_forecaster": "presage.forecasters.checks",
-    "direct_network": "presage.forecasters.direct_network",
-    "direct_table": "presage.forecasters.direct_table",
-    "factored_network": "presage.forecasters.factored_network",
-    "factored_table": "presage.forecasters.factored_table",
-    "load_state": "presage.saved_states",
-    "mixture": "presage.forecasters.mixture",
-    "play": "presage.drivers.play",
-    "play_trials": "presage.drivers.play",
-    "residual_network": "presage.forecasters.residual_network",
-    "residual_table": "presage.forecasters.residual_table",
-    "save_state": "presage.saved_states",
-}
-
-
-def __getattr__(name: str) -> Any:
-    """A public name, imported when it is first asked for: most commands need few of them, and JAX takes a second."""
-    if name not in _HOMES:
-        raise AttributeError(f"module 'presage' has no attribute {name!r}")
-    return getattr(importlib.import_module(_HOMES[name]), name)
-
-
-def __dir__() -> list[str]:
-    return sorted(__all__)
+__getattr__, __dir__ = facade(
+    __name__,
+    {
+        "BacktestResult": "presage.backtesting.result",
+        "Client": "presage.client",
+        "Delays": "presage.timeline.episode",
+        "Episode": "presage.timeline.episode",
+        "Features": "presage.spaces",
+        "Forecaster": "presage.forecasters.contract",
+        "Instance": "presage.spaces",
+        "Learner": "presage.drivers.live",
+        "PresageError": "presage.errors",
+        "ProxyReport": "presage.proxies.report",
+        "Replay": "presage.forecasters.replay",
+        "SetOf": "presage.spaces",
+        "Spaces": "presage.spaces",
+        "Table": "presage.dataframes",
+        "Task": "presage.task.task",
+        "backtest": "presage.backtesting.result",
+        "check_forecaster": "presage.forecasters.checks",
+        "direct_network": "presage.forecasters.direct_network",
+        "direct_table": "presage.forecasters.direct_table",
+        "factored_network": "presage.forecasters.factored_network",
+        "factored_table": "presage.forecasters.factored_table",
+        "first_task": "presage.logs.first_task",
+        "judge_proxies": "presage.proxies.report",
+        "load_state": "presage.saved_states",
+        "load_task": "presage.task.task",
+        "mixture": "presage.forecasters.mixture",
+        "play": "presage.drivers.play",
+        "play_trials": "presage.drivers.play",
+        "residual_network": "presage.forecasters.residual_network",
+        "residual_table": "presage.forecasters.residual_table",
+        "save_state": "presage.saved_states",
+        "serve": "presage.service.serve",
+        "simulate": "presage.simulation.simulate",
+    },
+)

@@ -16,9 +16,8 @@ from presage.drivers.counting import episodes as stretches
 from presage.drivers.counting.episodes import lay_out_log
 from presage.forecasters.catalogue import chosen_forecasters, named_forecasters
 from presage.logs.rows import LogRows, SignalRows, read_log
-from presage.metrics.regret import log_loss
+from presage.metrics.losses import log_loss
 from presage.simulation.simulate import simulate
-from presage.simulation.tables import Flaws
 from presage.spaces import Array, Instance
 from presage.task.task import Task, load_task
 from presage.worlds.shop import ShopSettings
@@ -61,7 +60,7 @@ def some_rows(rows: LogRows, chosen: Array) -> LogRows:
 def problem(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Problem:
     if request.param == "shop":
         log = tmp_path_factory.mktemp("shop") / "shop.parquet"
-        written = simulate(ShopSettings(days=200, outcome_days=30), log, rows=ROWS, flaws=Flaws(missing=0.2))
+        written = simulate(ShopSettings(days=200, outcome_days=30), log, rows=ROWS, missing=0.2)
         task = load_task(written.task)
         return problem_of(task, read_log(task, log)[0])
     task = load_task(OULAD)

@@ -19,7 +19,7 @@ from presage.backtesting.over_time import (
     time_blocks,
 )
 from presage.backtesting.replay import replay
-from presage.metrics.regret import log_loss
+from presage.metrics.losses import log_loss
 from presage.spaces import Array
 from tests.problems import PLAIN, episode
 

@@ -8,6 +8,7 @@ from presage.backtesting import leak_check as leaks
 from presage.backtesting.backtest import new_rows
 from presage.backtesting.leak_check import check_leaks
 from presage.backtesting.replay import Said, replay
+from presage.backtesting.score_columns import score_json
 from presage.errors import SettingError
 from presage.forecasters.catalogue import chosen_forecasters, default_mixture, named_forecasters
 from presage.forecasters.direct_table import marginal_table
@@ -122,7 +123,7 @@ def test_scores_of_a_perfect_forecaster(recwarn: pytest.WarningsRecorder) -> Non
     assert scores["sure"].auc == [1.0, 1.0]
     assert scores["even"].losses.gain.mean == pytest.approx(0.0)
     assert scores["sure"].losses.gain.low > 0.6
-    assert scores["sure"].as_json()["log_loss"] == pytest.approx(0.001, abs=1e-4)
+    assert score_json(scores["sure"])["log_loss"] == pytest.approx(0.001, abs=1e-4)
     grouped = score_log({"sure": sure}, y, y == 0, np.arange(500) // 10, -even[:, 0])["sure"]
     assert grouped.ndcg == pytest.approx(1.0)
     assert not recwarn.list

@@ -7,11 +7,11 @@ from presage import Episode, Forecaster
 from presage.backtesting.backtest import delay_costs
 from presage.backtesting.families import direct_counterpart, family_of, proxy_pair, stand_ins
 from presage.backtesting.replay import Said, replay
-from presage.backtesting.score_table import score_table, side_by_side
+from presage.backtesting.score_columns import score_table, side_by_side
 from presage.backtesting.scores import aucs, gain_over, score_log
 from presage.metrics.bootstrap import bootstrap_differences, bootstrap_mean
+from presage.metrics.losses import log_loss
 from presage.metrics.ranking import auc_of_each
-from presage.metrics.regret import log_loss
 from presage.spaces import Array
 from tests.problems import PLAIN, TABLES, episode, play_live
 

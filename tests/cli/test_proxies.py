@@ -145,7 +145,7 @@ def test_the_bar_counts_every_candidate(presage: Presage, clicks: Path, monkeypa
         totals.append(total)
         return progress_bar(what, total)
 
-    monkeypatch.setattr("presage.cli.proxies.progress_bar", noted)
+    monkeypatch.setattr("presage.cli.output.progress_bar", noted)
     presage(clicks, "--task", clicks.with_name("task.toml"), "--horizons", "1 day", "--cuts")
     assert totals == [6]  # two horizons of three symbols, each also cut in two places
 
@@ -158,8 +158,8 @@ def test_the_bar_counts_every_candidate(presage: Presage, clicks: Path, monkeypa
         (["HERE/none.csv", "--task", "TASK"], "none.csv is not there"),
         (["SHOP", "--task", "TASK", "--engine", "magic"], "'magic' is not one of"),
         (["SHOP", "--task", "TASK", "--horizons", "1 day"], "no proxy of this task has other horizons"),
-        (["EVENTS", "--task", "EVENT_TASK", "--horizons", "soon"], "--horizons must be a span of time: found 'soon'"),
-        (["EVENTS", "--task", "EVENT_TASK", "--horizons", "1 day,24 hours"], "--horizons names one twice"),
+        (["EVENTS", "--task", "EVENT_TASK", "--horizons", "soon"], "horizons must be a span of time: found 'soon'"),
+        (["EVENTS", "--task", "EVENT_TASK", "--horizons", "1 day,24 hours"], "horizons name one twice"),
         (["EVENTS", "--task", "EVENT_TASK", "--horizons", "7 days"], "shorter than the outcome's of 7 days"),
         (["SHOP", "--task", "TASK", "--out", "/proc/presage"], "nothing can be written there"),
     ],

@@ -10,7 +10,6 @@ from click.testing import CliRunner
 from presage.cli.task import task
 from presage.logs.rows import read_log
 from presage.simulation.simulate import simulate
-from presage.simulation.tables import Flaws
 from presage.task.columns import EventColumns
 from presage.task.features import Category, Feature
 from presage.task.task import load_task, read_task
@@ -28,7 +27,7 @@ def presage(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str])
 @pytest.fixture(scope="module")
 def dealt(tmp_path_factory: pytest.TempPathFactory) -> Path:
     out = tmp_path_factory.mktemp("dealt") / "shop.csv"
-    return simulate(ShopSettings(outcome_days=20), out, rows=2000, flaws=Flaws(missing=0.1)).log
+    return simulate(ShopSettings(outcome_days=20), out, rows=2000, missing=0.1).log
 
 
 @pytest.fixture

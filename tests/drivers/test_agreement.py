@@ -6,7 +6,7 @@ import pytest
 
 from presage import Episode, play, play_trials
 from presage.drivers.play import run, run_trials, trial_key
-from presage.metrics.regret import log_loss
+from presage.metrics.losses import log_loss
 from presage.spaces import Array
 from tests.problems import FORECASTERS, KINDS, MIXED, PLAIN, TABLES, episode, play_live
 

@@ -6,7 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from presage.logs.tables import Columns, parquet_files
+from presage.dataframes import Columns
+from presage.logs.tables import parquet_files
 
 
 def real_data(name: str) -> Path:

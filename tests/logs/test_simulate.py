@@ -1,5 +1,7 @@
 """Simulated logs: what is written is what the world dealt, with the truth beside it, and its task fits."""
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import duckdb
@@ -8,11 +10,11 @@ import pytest
 
 from presage.errors import DataError, OutputError, SettingError
 from presage.logs.rows import LogRows, read_log
+from presage.progress import Progress, Step
 from presage.simulation import market_log as marketplace
 from presage.simulation import shop_log as shop
 from presage.simulation import tables as dealt
 from presage.simulation.simulate import WORLDS, WorldSettings, simulate
-from presage.simulation.tables import Flaws
 from presage.spaces import Array
 from presage.task.task import load_task
 from presage.worlds.marketplace import MarketplaceSettings
@@ -112,7 +114,7 @@ def test_drift_changes_the_second_half_only(tmp_path: Path, world: str) -> None:
 
 
 def test_flaws_are_there_in_their_shares_and_noticed(tmp_path: Path) -> None:
-    done = simulate(SHOP, tmp_path / "shop.csv", flaws=Flaws(missing=0.2, duplicates=0.1))
+    done = simulate(SHOP, tmp_path / "shop.csv", missing=0.2, duplicates=0.1)
     rows, excluded = read_log(load_task(done.task), done.log)
     assert len(rows.id) == 2000
     assert excluded.counts["rows that repeat the id of an earlier one"] == done.repeated
@@ -122,18 +124,28 @@ def test_flaws_are_there_in_their_shares_and_noticed(tmp_path: Path) -> None:
     assert (rows.outcome.symbols == -1).sum() == sum(gone)
 
 
+def telling(step: Step) -> Progress:
+    """Progress of which each step is told."""
+
+    @contextmanager
+    def progress(what: str, steps: int | None) -> Iterator[Step]:
+        yield step
+
+    return progress
+
+
 def test_large_logs_are_dealt_in_chunks(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     for module in (dealt, shop, marketplace):
         monkeypatch.setattr(module, "CHUNK", 300)
     told: list[int] = []
-    several = simulate(SHOP, tmp_path / "s.parquet", rows=1000, progress=told.append)
+    several = simulate(SHOP, tmp_path / "s.parquet", rows=1000, progress=telling(told.append))
     assert sum(told) == 1000
     assert len(told) == 4
     rows = read(several.log)
     assert len({name.partition("/")[0] for name in rows.vocabularies["genre"].values}) == 4
     assert sorted(rows.id.tolist()) == list(range(1000))
     told.clear()
-    simulate(SMALL["marketplace"], tmp_path / "m.parquet", rows=9000, progress=told.append)
+    simulate(SMALL["marketplace"], tmp_path / "m.parquet", rows=9000, progress=telling(told.append))
     assert sum(told) == 9000
     assert max(told) <= 300
 
@@ -142,7 +154,7 @@ def test_what_cannot_be_written_is_refused_and_nothing_is_left(tmp_path: Path) -
     with pytest.raises(DataError, match=r"the kind of this file is unknown: .*name it \.parquet or \.csv"):
         simulate(SHOP, tmp_path / "shop.txt")
     with pytest.raises(SettingError, match="missing must be a share"):
-        simulate(SHOP, tmp_path / "shop.csv", flaws=Flaws(missing=2))
+        simulate(SHOP, tmp_path / "shop.csv", missing=2)
     with pytest.raises(SettingError, match="rows must be a whole number"):
         simulate(SHOP, tmp_path / "shop.csv", rows=0)
     (tmp_path / "file").write_text("")
@@ -153,5 +165,5 @@ def test_what_cannot_be_written_is_refused_and_nothing_is_left(tmp_path: Path) -
         raise OSError(28, "No space left on device")
 
     with pytest.raises(OutputError, match="No space left"):
-        simulate(SHOP, tmp_path / "shop.csv", progress=full)
+        simulate(SHOP, tmp_path / "shop.csv", progress=telling(full))
     assert [path.name for path in tmp_path.iterdir()] == ["file"]

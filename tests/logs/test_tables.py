@@ -6,9 +6,10 @@ import duckdb
 import numpy as np
 import pytest
 
+from presage.dataframes import Columns
 from presage.errors import DataError
 from presage.logs.columns import KEY, NUMBER, TEXT, TIME, WHOLE, ColumnKind
-from presage.logs.tables import Columns, connected, read_table
+from presage.logs.tables import connected, read_table
 from tests.logs.places import parquet_bytes
 
 KINDS = {"item": TEXT, "at": TIME, "count": WHOLE, "share": NUMBER}

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from presage import Delays, Episode, Spaces, direct_table, factored_table, play_trials
 from presage.metrics.bounds import direct_bound, drift_bound, factored_bound, laplace_bound, quoted_lower_bound
-from presage.metrics.regret import best_static_losses, regret
+from presage.metrics.losses import best_static_losses, regret
 from presage.spaces import Array
 from presage.worlds.factored import FactoredWorld
 

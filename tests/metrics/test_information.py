@@ -9,7 +9,7 @@ from presage.metrics.dispersion import EQUAL, KAPPAS, _likelihood_and_best, stre
 from presage.metrics.dispersion import _Family as Family
 from presage.metrics.divergence import _expected, divergence
 from presage.metrics.families import families, numbered
-from presage.metrics.information import half_interval, information
+from presage.metrics.proxy_information import half_interval, information
 from presage.spaces import Array
 from presage.worlds.factored import FactoredWorld
 from tests.metrics.zipf import Known, zipf

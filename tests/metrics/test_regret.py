@@ -7,7 +7,7 @@ from presage import Delays, direct_table, factored_table, play_trials, residual_
 from presage.drivers.play import run_trials
 from presage.errors import SettingError, ShapeError
 from presage.metrics.intervals import mean_interval, ratio_interval
-from presage.metrics.regret import (
+from presage.metrics.losses import (
     best_static_losses,
     factorisation_bias,
     log_loss,

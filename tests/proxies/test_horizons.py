@@ -7,7 +7,7 @@ import pytest
 from presage.errors import SettingError
 from presage.logs.rows import read_log
 from presage.proxies.candidates import with_horizons
-from presage.proxies.log import candidate_count, judge_log, log_predictions
+from presage.proxies.report import candidate_count, judge_log, log_predictions
 from presage.task.spans import Span, span
 from presage.task.task import Task, read_task
 from tests.logs.given import csv

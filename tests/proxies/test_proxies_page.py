@@ -13,7 +13,7 @@ from presage.logs.rows import read_log
 from presage.proxies.candidates import USUAL, with_horizons
 from presage.proxies.card import Card
 from presage.proxies.judge import Thresholds
-from presage.proxies.log import judge_log
+from presage.proxies.report import judge_log
 from presage.task.task import load_task
 from tests.logs.places import real_data
 from tests.test_docs import EXAMPLE

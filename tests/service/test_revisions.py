@@ -247,7 +247,7 @@ def test_a_refold_moves_to_the_current_revision_and_keeps_what_was_answered(
     before = list(answers(folder))
     aside = folder.with_name("residual-network.before-1")
     started = serve(folder, "--refold")
-    assert started.lines == [f"The log is folded anew; the old one is kept in {aside}"]
+    assert started.lines == [f"The log was rebuilt; the old one is kept in {aside}"]
     assert started.model["revisions"] == {"residual-network": 2}
     assert json.loads((folder / FORECASTER).read_text())["revisions"] == {"residual-network": 2}
     assert list(answers(aside)) == before

@@ -10,6 +10,7 @@ from presage.backtesting.families import family_of, proxy_pair
 from presage.backtesting.leak_check import LeakCheck, check_leaks
 from presage.backtesting.over_time import OverTime, TimeBlocks, block_means, losses_over_time, time_blocks
 from presage.backtesting.replay import Said, replay
+from presage.backtesting.score_columns import score_json
 from presage.backtesting.scores import Score, gain_over, plain_json, score_log
 from presage.backtesting.verdict import ProxyGain, loss_of, verdict
 from presage.drivers.counting.episodes import can_count, stretch_mixture
@@ -22,7 +23,7 @@ from presage.logs.rows import LogRows, SignalRows
 from presage.logs.signals import NEVER_AT
 from presage.metrics.bootstrap import LEAST, bootstrap_mean
 from presage.metrics.intervals import Interval
-from presage.metrics.regret import log_loss
+from presage.metrics.losses import log_loss
 from presage.spaces import Array, Spaces
 from presage.task.task import Task
 from presage.timeline.arrivals import as_rounds
@@ -150,7 +151,7 @@ class Backtest:
             "rows": self.rows,
             "instances": self.instances,
             "seconds": {name: round(value, 3) for name, value in seconds._asdict().items()},
-            "forecasters": {name: score.as_json() for name, score in self.scores.items()},
+            "forecasters": {name: score_json(score) for name, score in self.scores.items()},
             "best": self.best,
             "default": DEFAULT,
             "leak_check": self.leak_check._asdict(),

@@ -7,7 +7,7 @@ import numpy as np
 
 from presage.backtesting.replay import Said
 from presage.drivers.threads import over_cores
-from presage.metrics.regret import log_loss
+from presage.metrics.losses import log_loss
 from presage.spaces import Array
 
 MINUTE = 60_000_000

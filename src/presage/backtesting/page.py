@@ -12,7 +12,7 @@ from presage.backtesting.delays import OUTCOME, DelayCurve
 from presage.backtesting.families import family_of
 from presage.backtesting.leak_check import LeakCheck
 from presage.backtesting.over_time import OverTime, TimeBlocks
-from presage.backtesting.score_table import score_table
+from presage.backtesting.score_columns import score_table
 from presage.charts.over_time import Times, delays_chart, over_time_chart, signal_lines, winners_chart
 from presage.charts.pages import PageSection, Panel, paragraph, table, word_table
 from presage.charts.panels import reliability_chart

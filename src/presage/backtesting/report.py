@@ -17,12 +17,12 @@ from presage.backtesting.page import (
     weight_section,
     winner_section,
 )
+from presage.backtesting.score_columns import score_rows
 from presage.backtesting.scores import reliabilities
 from presage.backtesting.tables import (
     delays_table,
     over_time_table,
     reliability_table,
-    scores_table,
     table_files,
     weights_table,
     winners_table,
@@ -53,7 +53,7 @@ def report_files(task: Task, rows: LogRows, found: Backtest, run: BacktestRun) -
     ]
     foot = f"Presage {run.version}, seed {run.seed}. This page fetches nothing; its numbers are in the files beside it."
     tables = {
-        "scores": scores_table(found.scores, outcomes),
+        "scores": score_rows(found.scores, outcomes),
         "over_time": over_time_table(over_time),
         "winners": winners_table(over_time),
         "delays": delays_table(known),

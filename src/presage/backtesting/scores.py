@@ -11,8 +11,8 @@ from presage.drivers.threads import over_cores
 from presage.metrics.bootstrap import bootstrap_mean
 from presage.metrics.calibration import Reliability, calibration_error, predicted_to_observed, reliability
 from presage.metrics.intervals import Interval
+from presage.metrics.losses import log_loss
 from presage.metrics.ranking import mean_average_precision, ndcg
-from presage.metrics.regret import log_loss
 from presage.spaces import Array
 
 
@@ -89,22 +89,6 @@ class Score(NamedTuple):
     auc: list[float]  # of each outcome against the rest
     ndcg: float | None  # of the last outcome's probability within groups of candidates, where there are groups
     mean_average_precision: float | None
-
-    def as_json(self) -> dict[str, Any]:
-        """The score as JSON values; NaN becomes null."""
-        log_loss, low, high = self.losses.overall
-        over, cost = self.losses.over_direct, self.losses.delay_cost
-        plain = {
-            "log_loss": log_loss,
-            "low": low,
-            "high": high,
-            "new_instances": self.losses.new_instances.mean,
-            "gain": self.losses.gain._asdict(),
-            "over_direct": over and over.as_json(),
-            "delay_cost": cost and cost._asdict(),
-            **dict(zip(self._fields[1:], self[1:], strict=True)),
-        }
-        return {name: plain_json(value) for name, value in plain.items()}
 
     def with_delay_cost(self, cost: Interval) -> "Score":
         """The same with what its delays cost it."""

@@ -1,43 +1,20 @@
 """The results of a backtest as tables, in Parquet and in CSV: nothing is shown on the page only."""
 
-import csv
-import io
 from collections.abc import Mapping, Sequence
-from typing import Any
 
 import numpy as np
 
 from presage.backtesting.delays import DelayCurve
 from presage.backtesting.over_time import OverTime, best_in_blocks
-from presage.backtesting.scores import Score
-from presage.logs.tables import Columns, parquet_files
+from presage.dataframes import Columns, as_csv, columns_of
+from presage.logs.tables import parquet_files
 from presage.metrics.calibration import Reliability
 from presage.spaces import Array
-
-Scores = Mapping[str, Score]
 
 
 def table_files(tables: Mapping[str, Columns]) -> dict[str, bytes]:
     """NAME.parquet and NAME.csv, with their bytes, for each named table."""
-    return parquet_files(tables) | {f"{name}.csv": _csv(columns) for name, columns in tables.items()}
-
-
-def scores_table(scores: Scores, outcomes: Sequence[str]) -> Columns:
-    """A row for each forecaster; calibration and AUC of each outcome in columns of their own."""
-    rows = []
-    for name, score in scores.items():
-        plain = score.as_json()
-        row = {"forecaster": name} | {part: plain[part] for part in ("log_loss", "low", "high")}
-        row |= _ends("new_instances", score.losses.new_instances) | _ends("gain", score.losses.gain)
-        over = score.losses.over_direct
-        row |= {"direct": over.against if over else None}
-        row |= _ends("over_direct", over and over.overall) | _ends("over_direct_new", over and over.new_instances)
-        row |= _ends("delay_cost", score.losses.delay_cost)
-        row |= {part: plain[part] for part in ("calibration_error", "ndcg", "mean_average_precision")}
-        for value, ratio, auc in zip(outcomes, score.predicted_to_observed, score.auc, strict=True):
-            row |= {f"predicted_to_observed_{value}": ratio, f"auc_{value}": auc}
-        rows.append(row)
-    return _columns(rows, {"forecaster", "direct"})
+    return parquet_files(tables) | {f"{name}.csv": as_csv(columns) for name, columns in tables.items()}
 
 
 def over_time_table(over_time: OverTime) -> Columns:
@@ -98,26 +75,4 @@ def reliability_table(tables: Mapping[str, list[Reliability]], outcomes: Sequenc
         for value, found in zip(outcomes, each, strict=True)
         for parts in zip(*found, strict=True)
     ]
-    return _columns(rows, {"forecaster", "outcome"})
-
-
-def _ends(name: str, interval: Any) -> dict[str, float | None]:
-    mean, low, high = interval or (None, None, None)
-    return {name: mean, f"{name}_low": low, f"{name}_high": high}
-
-
-def _columns(rows: Sequence[Mapping[str, Any]], words: set[str]) -> Columns:
-    return {
-        name: np.array([row[name] for row in rows], object if name in words else np.float64)  # None becomes NaN
-        for name in rows[0]
-    }
-
-
-def _csv(columns: Columns) -> bytes:
-    text = io.StringIO()
-    writer = csv.writer(text, lineterminator="\n")
-    writer.writerow(columns)
-    cells = (np.datetime_as_string(c, unit="s") if c.dtype.kind == "M" else c.tolist() for c in columns.values())
-    for row in zip(*cells, strict=True):
-        writer.writerow("" if cell is None or (isinstance(cell, float) and np.isnan(cell)) else cell for cell in row)
-    return text.getvalue().encode()
+    return columns_of(rows, words={"forecaster", "outcome"})

@@ -14,18 +14,19 @@ from presage.cli.output import (
     progress_bar,
     seed_option,
     set_option,
+    show_progress,
     show_table,
     tell_exclusions,
 )
+from presage.dataframes import Columns
 from presage.experiments.data.commit_tables import QUERY, CommitTables, read_export
 from presage.experiments.data.git_clones import find_clones, read_clones
 from presage.experiments.data.marketplace import build_market
 from presage.files import check_folder, write_together
 from presage.logs.cleaning import Exclusions
-from presage.logs.tables import Columns, parquet_files
+from presage.logs.tables import parquet_files
 from presage.simulation.simulate import WORLDS
 from presage.simulation.simulate import simulate as write_simulated
-from presage.simulation.tables import Flaws
 
 SHARE = click.FloatRange(0.0, 1.0)
 
@@ -58,9 +59,8 @@ def simulate(
     outcome where the world knows it.
     """
     settings = changed(WORLDS[world](), changes)
-    with progress_bar(f"{world}: rows dealt", rows or 0) as progress:
-        flaws = Flaws(missing, duplicates)
-        done = write_simulated(settings, out, rows=rows, seed=seed, drift=drift, flaws=flaws, progress=progress)
+    flaws = {"missing": missing, "duplicates": duplicates}
+    done = write_simulated(settings, out, rows=rows, seed=seed, drift=drift, progress=show_progress, **flaws)
     if as_json:
         files = [str(done.log), str(done.task)]
         click.echo(json.dumps({"rows": done.rows, "repeated": done.repeated, "files": files}))

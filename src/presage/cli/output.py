@@ -28,6 +28,17 @@ def progress_bar(what: str, total: int) -> Iterator[Callable[[int], None]]:
         yield lambda steps: bar.advance(task, steps)
 
 
+@contextmanager
+def show_progress(what: str, steps: int | None) -> Iterator[Callable[[int], None]]:
+    """A bar on stderr, or a spinner where the number of steps is not known."""
+    if steps is None:
+        with console.status(what):
+            yield lambda _: None
+    else:
+        with progress_bar(what, steps) as advance:
+            yield advance
+
+
 def tell_exclusions(exclusions: Exclusions) -> None:
     """What was left out of a log, or stayed unknown, a line for each reason."""
     for line in exclusions.told():

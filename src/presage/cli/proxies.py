@@ -2,24 +2,17 @@
 
 import json
 import math
-from importlib.metadata import version
 from pathlib import Path
-from typing import Any
 
 import click
 
-from presage.cli.output import console, json_option, progress_bar, show_table, tell_exclusions
-from presage.errors import SettingError
-from presage.files import check_folder, write_together
+from presage.cli.output import console, json_option, show_progress, show_table, tell_exclusions
+from presage.files import check_folder
 from presage.logs.engines import ENGINES
-from presage.logs.rows import read_log
 from presage.metrics.intervals import Estimate
-from presage.proxies.candidates import with_horizons
-from presage.proxies.card import Card, cards_table
+from presage.proxies.card import Card
 from presage.proxies.judge import spoken
-from presage.proxies.log import candidate_count, judge_log
-from presage.task.spans import Span, span
-from presage.task.task import load_task
+from presage.proxies.report import judge_proxies
 
 HEAD = ["proxy", "tells", "gap", "share", "p", "lead", "|Z|", "gain", "on new", "overall"]
 
@@ -46,52 +39,19 @@ def proxies(  # noqa: PLR0917
     side, p tests whether it always means the same. Gain is what it saves on an instance just launched; on new and
     overall, what it saved in this log.
     """
-    task = with_horizons(load_task(task_file), None if horizons is None else _spans(horizons))
     if out:
         check_folder(out)
-    with console.status("reading the log"):
-        rows, left_out = read_log(task, log, engine=engine)
-    tell_exclusions(left_out)
-    with progress_bar("proxies: judged", candidate_count(task, cuts=cuts)) as progress:
-        cards = judge_log(task, rows, cuts=cuts, progress=lambda _: progress(1))
-    result = {"proxies": [_as_json(card) for card in cards]}
+    wanted = () if horizons is not None and horizons.strip() == "none" else horizons
+    report = judge_proxies(log, task_file, cuts=cuts, horizons=wanted, engine=engine, progress=show_progress)
+    tell_exclusions(report.left_out)
     if out:
-        asked = {"log": log, "task": task_file.read_text("utf-8"), "proxies": [each.name for each in task.proxies]}
-        kept = result | {"settings": asked | {"cuts": cuts, "engine": engine}, "version": version("presage")}
-        files = {"proxies.json": json.dumps(kept, indent=1), "proxies.csv": cards_table(cards)}
-        write_together(out, {name: text.encode() for name, text in files.items()})
+        report.save(out)
     if as_json:
-        click.echo(json.dumps(result))
-    show_table(HEAD, [_row(card) for card in cards])
-    for card in cards:
+        click.echo(json.dumps(report.as_json()))
+    show_table(HEAD, [_row(card) for card in report.cards])
+    for card in report.cards:
         console.print(f"\n{card.name}: {card.verdict}", markup=False, soft_wrap=True)
     return 0
-
-
-def _spans(text: str) -> list[Span]:
-    if text.strip() == "none":
-        return []
-    found = [span("--horizons", part) for part in text.split(",")]
-    again = [str(one) for place, one in enumerate(found) if one.microseconds in {o.microseconds for o in found[:place]}]
-    if again:
-        raise SettingError("--horizons names one twice", again[0], "name each once")
-    return found
-
-
-def _as_json(card: Card) -> dict[str, Any]:
-    estimates = {name: _plain(getattr(card, name)) for name in ("information", "gap", "share", "lead", "gain")}
-    return {
-        "name": card.name,
-        **estimates,
-        "stability_p": card.stability_p,
-        "symbols": card.symbols,
-        "verdict": card.verdict,
-    }
-
-
-def _plain(estimate: Estimate) -> dict[str, float | None]:
-    """The estimate as JSON values; NaN becomes null."""
-    return {name: None if math.isnan(part) else part for name, part in estimate._asdict().items()}
 
 
 def _row(card: Card) -> list[str]:

@@ -16,7 +16,7 @@ from presage.errors import ShapeError
 from presage.forecasters.contract import Forecaster
 from presage.forecasters.mixture import MixtureMemo
 from presage.forecasters.random_keys import Key, Purpose, key_for, root_key
-from presage.metrics.regret import log_loss
+from presage.metrics.losses import log_loss
 from presage.spaces import Array
 from presage.timeline.episode import Episode
 

@@ -9,10 +9,10 @@ from typing import Any
 import duckdb
 import numpy as np
 
+from presage.dataframes import Columns
 from presage.errors import DataError
 from presage.logs.columns import ColumnKind
 from presage.logs.csv_errors import unreadable_log
-from presage.spaces import Array
 
 
 def sql_text(value: str) -> str:
@@ -23,9 +23,6 @@ def sql_text(value: str) -> str:
     """
     return "'" + value.replace("'", "''") + "'"
 
-
-Columns = dict[str, Array]
-"""Columns of a table by name, all as long: text as objects, times as datetime64 in UTC, numbers and booleans."""
 
 # Nothing about a CSV is guessed: a guess may take a broken row for the header and drop what stands above it.
 CSV = """read_csv({{path}}, all_varchar=true, header=true, skip=0, delim='{}', quote='"', escape='"', comment='')"""

@@ -1,11 +1,12 @@
 """The report card of a proxy, and the table of several."""
 
-import csv
-import io
-from collections.abc import Iterable
+import math
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from enum import IntEnum
+from typing import Any
 
+from presage.dataframes import Columns, columns_of
 from presage.metrics.intervals import Estimate
 from presage.proxies.stability import Stability
 
@@ -48,6 +49,18 @@ class Card:
     kind: VerdictKind = VerdictKind.UNKNOWN
     verdict: str = ""
 
+    def as_json(self) -> dict[str, Any]:
+        """What `presage proxies --json` tells of it; NaN becomes null."""
+        told = {name: getattr(self, name)._asdict() for name in ("information", "gap", "share", "lead", "gain")}
+        plain = {name: {part: _finite(value) for part, value in parts.items()} for name, parts in told.items()}
+        return {
+            "name": self.name,
+            **plain,
+            "stability_p": self.stability_p,
+            "symbols": self.symbols,
+            "verdict": self.verdict,
+        }
+
     @property
     def stability_p(self) -> float:
         """The p-value of the test that the proxy means the same over time and over cohorts."""
@@ -72,15 +85,20 @@ ESTIMATES = ("entropy", "information", "gap", "total", "share", "lead", "gain", 
 PLAIN = ("name", "kind", "rows", "symbols", "stability_p", "over_time_p", "over_cohorts_p", "wait")
 
 
-def cards_table(cards: Iterable[Card]) -> str:
-    """The cards as CSV, each estimate in three columns: NAME, NAME_low and NAME_high."""
-    text = io.StringIO()
-    writer = csv.writer(text, lineterminator="\n")
-    parts = [f"{name}{end}" for name in ESTIMATES for end in ("", "_low", "_high")]
-    writer.writerow([*PLAIN, *parts, "verdict"])
+def card_columns(cards: Sequence[Card]) -> Columns:
+    """A row for each card, each estimate in three columns: NAME, NAME_low and NAME_high."""
+    rows = []
     for card in cards:
         steady = card.stability
         plain = [card.name, card.kind.name.lower().replace("_", " "), card.rows, card.symbols]
-        plain += [steady.p, steady.over_time, steady.over_cohorts, card.wait]
-        writer.writerow([*plain, *(part for name in ESTIMATES for part in getattr(card, name)), card.verdict])
-    return text.getvalue()
+        row: dict[str, Any] = dict(
+            zip(PLAIN, [*plain, steady.p, steady.over_time, steady.over_cohorts, card.wait], strict=True)
+        )
+        for name in ESTIMATES:
+            row |= dict(zip((name, f"{name}_low", f"{name}_high"), getattr(card, name), strict=True))
+        rows.append(row | {"verdict": card.verdict})
+    return columns_of(rows, words={"name", "kind", "verdict"})
+
+
+def _finite(value: float) -> float | None:
+    return None if math.isnan(value) else value

@@ -7,8 +7,8 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from presage.errors import InputError, ShapeError
-from presage.metrics.information import information
 from presage.metrics.intervals import Estimate
+from presage.metrics.proxy_information import information
 from presage.proxies.card import Card, VerdictKind, rank
 from presage.proxies.gain import expected_gain
 from presage.proxies.signals import PredictionRows, ProxyCandidate

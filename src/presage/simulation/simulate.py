@@ -2,7 +2,7 @@
 
 import shutil
 import tempfile
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import NamedTuple
@@ -11,6 +11,7 @@ import duckdb
 
 from presage import settings as ranges
 from presage.errors import DataError, OutputError
+from presage.progress import Progress, silent
 from presage.simulation.market_log import deal_marketplace
 from presage.simulation.repository_log import deal_repositories
 from presage.simulation.shop_log import deal_shop
@@ -37,33 +38,38 @@ class Simulated(NamedTuple):
 
 
 def simulate(
-    world: WorldSettings,
-    out: Path,
+    world: str | WorldSettings,
+    out: str | Path,
     *,
     rows: int | None = None,
     seed: int = 0,
     drift: bool = False,
-    flaws: Flaws = Flaws(),  # noqa: B008 a NamedTuple does not change
-    progress: Callable[[int], None] = lambda _: None,
+    missing: float = 0.0,
+    duplicates: float = 0.0,
+    progress: Progress = silent,
 ) -> Simulated:
     """The log of a world, written to `out` (.parquet or .csv), and a task file of the same name beside it.
 
     Args:
-        world: The settings of the world.
+        world: "shop", "repositories" or "marketplace", or the settings of one.
         out: Where the log goes.
         rows: How many predictions; what the world deals by itself if left out.
         seed: The same seed writes the same bytes.
         drift: Whether the world changes in the middle.
-        flaws: Missing and repeated rows.
-        progress: Told how many rows were dealt.
+        missing: The share of the feedback that is left out.
+        duplicates: The share of the rows that is written twice.
+        progress: Shows how far it is.
     """
-    ranges.share("missing", flaws.missing)
-    ranges.share("duplicates", flaws.duplicates)
+    flaws = Flaws(ranges.share("missing", missing), ranges.share("duplicates", duplicates))
+    if isinstance(world, str):
+        world = WORLDS[ranges.one_of("world", world, tuple(WORLDS))]()
+    out = Path(out)
     if out.suffix not in FORMATS:
         raise DataError("the kind of this file is unknown", str(out), f"name it {' or '.join(FORMATS)}")
     dealt = _dealt(world, None if rows is None else ranges.whole("rows", rows), seed, drift)
     with _aside(out) as folder:
-        repeated = write_log(dealt, folder / out.name, flaws, seed, progress)
+        with progress("rows dealt", dealt.rows) as step:
+            repeated = write_log(dealt, folder / out.name, flaws, seed, step)
         task = out.with_suffix(".toml")
         (folder / task.name).write_text(task_text(dealt, out.name), "utf-8")
         for path in (out, task):

@@ -7,7 +7,8 @@ from typing import NamedTuple
 import duckdb
 import numpy as np
 
-from presage.logs.tables import Columns, connected, quoted, sql_text
+from presage.dataframes import Columns
+from presage.logs.tables import connected, quoted, sql_text
 from presage.spaces import Array
 
 CHUNK = 500_000

@@ -2,7 +2,7 @@
 
 import tomllib
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -89,6 +89,7 @@ class Task:
     log: PredictionColumns | EventColumns
     forecaster: ForecasterChoice
     folder: Path = Path()  # where the task file lies
+    text: str = field(default="", compare=False, repr=False)  # of the task file
 
     @property
     def signals(self) -> tuple[Signal, ...]:
@@ -139,8 +140,16 @@ class Task:
         return Spaces(self.features(vocabularies), len(self.proxy(proxy).values), len(self.outcome.values))
 
 
-def load_task(path: Path) -> Task:
-    """The task that a TOML file describes."""
+def load_task(source: str | Path) -> Task:
+    """The task that a TOML file describes, or its text: whatever has more than one line is text.
+
+    >>> load_task(chr(10).join(["version = 1", "name = 3"]))
+    Traceback (most recent call last):
+    presage.errors.SettingError: name must be words: found 3; give it in quotes, such as "a name"
+    """
+    if isinstance(source, str) and "\n" in source:
+        return read_task(source)
+    path = Path(source)
     try:
         text = path.read_text("utf-8")
     except (OSError, UnicodeDecodeError) as error:
@@ -167,7 +176,7 @@ def read_task(text: str, folder: Path = Path()) -> Task:
     proxies, outcome = read_proxies(parts["proxy"]), read_signal(parts["outcome"], "outcome")
     log = read_columns(parts["log"], _on_events((*proxies, outcome)))
     forecaster = read_forecaster(parts["forecaster"], symbol_names(instance))
-    return Task(name, instance, proxies, outcome, log, forecaster, folder)
+    return Task(name, instance, proxies, outcome, log, forecaster, folder, text)
 
 
 def _on_events(signals: tuple[Signal, ...]) -> bool:

@@ -6,11 +6,11 @@ from typing import Any
 
 import pytest
 
+from presage.dataframes import Columns
 from presage.errors import DataError
 from presage.experiments.data.commits import read_commits
 from presage.experiments.data.git_clones import find_clones, read_clones, run_git
 from presage.experiments.data.languages import language_of
-from presage.logs.tables import Columns
 from tests.logs.places import commit, git, make_clones, write_tables
 
 

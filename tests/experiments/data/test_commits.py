@@ -7,9 +7,9 @@ from typing import Any
 import numpy as np
 import pytest
 
+from presage.dataframes import Columns
 from presage.errors import DataError
 from presage.experiments.data.commits import read_commits
-from presage.logs.tables import Columns
 from tests.logs.places import real_data, write_tables
 
 START = 1_500_000_000

@@ -7,10 +7,11 @@ from typing import Any
 import numpy as np
 import pytest
 
+from presage.dataframes import Columns
 from presage.errors import DataError, SettingError
 from presage.experiments.data.marketplace import OUTCOMES, PROXIES, MarketTables, build_market, read_market, smoothed
 from presage.logs.columns import WHOLE
-from presage.logs.tables import Columns, parquet_files, read_table
+from presage.logs.tables import parquet_files, read_table
 from presage.worlds.marketplace import ENGAGEMENTS
 from tests.logs.places import parquet_bytes, real_data, write_tables
 

@@ -23,7 +23,7 @@ from presage.forecasters.contract import Forecaster, State, unmoved
 from presage.forecasters.expert_weights import EarlyWeights
 from presage.forecasters.mixture import Pool, experts_of
 from presage.forecasters.random_keys import Key, Purpose, key_for, root_key
-from presage.metrics.regret import log_loss
+from presage.metrics.losses import log_loss
 from presage.spaces import Array, Instance
 from presage.timeline.arrivals import Arrivals
 from presage.timeline.episode import Episode

@@ -5,9 +5,10 @@ from typing import NamedTuple
 
 import duckdb
 
+from presage.dataframes import Columns
 from presage.logs.cleaning import Exclusions, left_out
 from presage.logs.columns import TEXT, TIME
-from presage.logs.tables import Columns, connected, load_table
+from presage.logs.tables import connected, load_table
 
 BULK = 20
 """Commits within an hour of the clock that are rather an import than work."""

@@ -4,10 +4,11 @@ from pathlib import Path
 
 import numpy as np
 
+from presage.dataframes import Columns
 from presage.errors import DataError
 from presage.logs.cleaning import Exclusions, left_out
 from presage.logs.columns import TEXT, TIME, WHOLE
-from presage.logs.tables import Columns, read_tables
+from presage.logs.tables import read_tables
 from presage.spaces import Array
 from presage.worlds.repositories import CommitHistory
 

@@ -8,12 +8,13 @@ from typing import NamedTuple
 
 import numpy as np
 
+from presage.dataframes import Columns
 from presage.errors import DataError
 from presage.experiments.data.commit_tables import CommitTables, commit_tables
 from presage.experiments.data.languages import count_languages
 from presage.logs.cleaning import Exclusions, left_out
 from presage.logs.columns import LATEST
-from presage.logs.tables import Columns, connected
+from presage.logs.tables import connected
 
 # A clone's own settings could run a program to check signatures, and replaced objects would rewrite its past.
 SAFELY = ("--no-pager", "--no-replace-objects", "-c", "safe.directory=*", "-c", "log.showSignature=false")

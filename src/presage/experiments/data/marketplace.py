@@ -6,11 +6,12 @@ from typing import NamedTuple
 import numpy as np
 
 from presage import settings
+from presage.dataframes import Columns
 from presage.errors import DataError
 from presage.experiments.data.acquisitions import OUTCOME_DAYS, count_acquisitions
 from presage.logs.cleaning import Exclusions, left_out
 from presage.logs.columns import KEY, NUMBER, WHOLE
-from presage.logs.tables import Columns, read_tables
+from presage.logs.tables import read_tables
 from presage.spaces import Array
 from presage.worlds.marketplace import DAYS, ENGAGEMENTS, Market
 

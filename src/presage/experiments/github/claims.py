@@ -8,7 +8,7 @@ from presage.experiments.github.settings import GithubSettings
 from presage.experiments.networks import NAMES
 from presage.experiments.random_streams import RandomStream, stream
 from presage.metrics.intervals import Interval, mean_interval, ratio_interval
-from presage.metrics.regret import rounds_to_recover
+from presage.metrics.losses import rounds_to_recover
 from presage.spaces import Array
 
 SINGLES = NAMES[:3]

@@ -16,7 +16,7 @@ from presage.experiments.random_streams import RandomStream, stream
 from presage.experiments.report import Stopwatch, binned
 from presage.experiments.resumable_parts import Curves, forget_parts, play_parts
 from presage.experiments.tuning import TuningScore
-from presage.metrics.regret import log_loss
+from presage.metrics.losses import log_loss
 from presage.spaces import Array, Features, Instance, Spaces
 from presage.timeline.episode import Delays, Episode
 from presage.worlds.repositories import CommitHistory

@@ -17,7 +17,7 @@ from presage.experiments.report import Stopwatch, binned
 from presage.experiments.resumable_parts import Curves, forget_parts, play_parts
 from presage.experiments.tuning import TuningScore
 from presage.forecasters.towers import Tower
-from presage.metrics.regret import log_loss
+from presage.metrics.losses import log_loss
 from presage.spaces import Array, Spaces
 from presage.timeline.episode import Delays, Episode
 from presage.worlds.marketplace import ENGAGEMENTS, Market

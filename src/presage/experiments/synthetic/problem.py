@@ -13,7 +13,7 @@ from presage.forecasters.factored_table import factored_table
 from presage.forecasters.mixture import mixture
 from presage.forecasters.residual_table import residual_table
 from presage.metrics.bounds import direct_bound, factored_bound, quoted_lower_bound
-from presage.metrics.regret import factorisation_bias, log_loss, regret, split_regret
+from presage.metrics.losses import factorisation_bias, log_loss, regret, split_regret
 from presage.spaces import Array, Spaces
 from presage.timeline.episode import Delays, Episode
 from presage.worlds.factored import FactoredWorld, Trials

@@ -1,0 +1,85 @@
+"""Serving a task: the sockets, the data folder and the application, for as long as the process serves."""
+
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Iterable
+from contextlib import ExitStack, closing
+from pathlib import Path
+from typing import Any
+
+from presage.progress import Progress, silent
+from presage.service import history
+from presage.service.folders import other_revision, up_to_date
+from presage.service.http import server
+from presage.service.http.access import Access, called, read_token
+from presage.service.http.app import create_app
+from presage.service.limits import Limits
+from presage.service.opening import open_service
+from presage.task.task import Task, load_task
+
+
+def print_line(line: str) -> None:
+    """Print a line on stderr."""
+    sys.stderr.write(f"{line}\n")
+
+
+def serve(
+    task: str | Path | Task,
+    data: str | Path,
+    *,
+    host: str = "127.0.0.1",
+    port: int = 8000,
+    token_file: str | Path | None = None,
+    allowed_hosts: Iterable[str] = (),
+    refold: bool = False,
+    say: Callable[[str], None] = print_line,
+    progress: Progress = silent,
+    **limits: Any,
+) -> int:
+    """Answer predictions over HTTP, keep what comes back, and learn from it; gives the exit code when it stops.
+
+    Args:
+        task: The task, or its file or text.
+        data: The folder that keeps the log; made if there is none.
+        host: The address to listen on; without a token only this machine is served.
+        port: 0 picks a free port.
+        token_file: A file with the token that requests must carry.
+        allowed_hosts: Further names by which the service may be called; "*" for any.
+        refold: Whether the log is rebuilt under a new task or revision.
+        say: Given each line for the operator.
+        progress: Shows how far a refold is.
+        limits: The limits of `presage serve --help`, such as `clock="events"`.
+    """
+    settings, folder = Limits(**limits), Path(data)
+    with ExitStack() as held:
+        file = _task_file(task, held)
+        loaded = load_task(file)
+        access = Access(read_token(Path(token_file)) if token_file else None, called(host, allowed_hosts))
+        sockets = [held.enter_context(each) for each in server.bind(host, port, access.token)]
+        if refold and not up_to_date(file, folder):
+            with progress("serve: events replayed", history.sent(folder)) as step:
+                aside = history.refold_folder(file, folder, step)
+            say(f"The log was rebuilt; the old one is kept in {aside}")
+        with progress("reading the data folder", None):
+            service = held.enter_context(closing(open_service(file, folder, settings, _now)))
+        if old := other_revision(folder):
+            say(f"Served by an older revision of the forecaster: {old}. Move to the current one with --refold.")
+        for address in server.listen(sockets):
+            say(f"Listening on {address}")
+        return server.serve(create_app(service, loaded, settings, access), settings, sockets)
+
+
+def _task_file(task: str | Path | Task, held: ExitStack) -> Path:
+    """The task file; text, and the text of a task that was loaded, are put into one for as long as it is served."""
+    text = task.text if isinstance(task, Task) else str(task)
+    if not isinstance(task, Task) and "\n" not in text:
+        return Path(text)
+    file = Path(held.enter_context(tempfile.TemporaryDirectory(prefix="presage-"))) / "task.toml"
+    file.write_text(text, "utf-8")
+    return file
+
+
+def _now() -> int:
+    """Microseconds since 1970 UTC."""
+    return time.time_ns() // 1000
