@@ -66,7 +66,7 @@ def rows_of(frame: Any) -> int:
 def test_dataframes_go_in_and_come_out(shop: tuple[Path, Path], result: BacktestResult, library: str) -> None:
     if importlib.util.find_spec(library) is None:
         pytest.skip(f"{library} is not on this machine")
-    relation = duckdb.sql(f"FROM '{shop[0]}'")
+    relation: Any = duckdb.sql(f"FROM '{shop[0]}'")
     frame = {"pandas": relation.df, "polars": relation.pl, "pyarrow": relation.to_arrow_table}[library]()
     again = presage.backtest(frame, shop[1], forecasters=("direct-table", "residual-table"))
     assert again.scores["log_loss"].tolist() == result.scores["log_loss"].tolist()
