@@ -65,7 +65,7 @@ def old(tmp_path: Path) -> Callable[[str], Path]:
 
 @pytest.fixture
 def presage(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Presage:
-    monkeypatch.setattr("presage.cli.serve.serve", lambda *_: 0)  # whatever is not refused ends at once
+    monkeypatch.setattr("presage.service.http.server.serve", lambda *_: 0)  # whatever is not refused ends at once
     return Presage(monkeypatch, capsys)
 
 

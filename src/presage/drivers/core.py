@@ -184,7 +184,7 @@ class NetworkCore:
 
     def learner(self) -> Learning:
         """A learner that knows nothing yet."""
-        learning: Learning = batches.BatchLearner(self.forecaster)
+        learning: Learning = batches.NetworkLearning(self.forecaster)
         return learning
 
 
