@@ -1,4 +1,7 @@
-"""The command `python -m benchmarks [NAME ...] [--json FILE]`: results to stdout, progress to stderr."""
+"""The command `python -m benchmarks [NAME ...] [--json FILE]`: results to stdout, progress to stderr.
+
+`python -m benchmarks structure [FOLDER]` counts modules instead of measuring time.
+"""
 
 import argparse
 import json
@@ -16,6 +19,7 @@ import numpy as np
 from benchmarks import device, experiment, figure_2, http, instances, learner, predict, river, service, steps, store
 from benchmarks.blocks import Tell
 from benchmarks.figures import HEADER, Figure
+from benchmarks.structure import report
 
 BENCHMARKS: dict[str, Callable[[Tell], Iterator[Figure]]] = {
     "figure-2": figure_2.figures,
@@ -34,6 +38,9 @@ BENCHMARKS: dict[str, Callable[[Tell], Iterator[Figure]]] = {
 
 def main() -> None:
     """Run the benchmarks that are named, or all."""
+    if sys.argv[1:2] == ["structure"]:
+        print(report(Path(*sys.argv[2:3])))
+        return
     chosen, file = _arguments()
     started = time.perf_counter()
     found = []
