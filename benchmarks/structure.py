@@ -1,6 +1,7 @@
 """The shape of the code in a tree: how many modules, how long, how often imported, and which names occur twice.
 
-It runs as `python -m benchmarks structure [FOLDER]`, reads the source without importing it, and so measures any version.
+`python -m benchmarks structure [FOLDER]` prints them. It reads the source without importing it, so any version can be
+measured.
 """
 
 import ast

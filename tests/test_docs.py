@@ -1,18 +1,29 @@
 """The documentation names what is there, and its examples run."""
 
+import ast
+import importlib
 import re
 from pathlib import Path
 from typing import Any
 
+import click
 import pytest
+
+import presage
+from benchmarks.structure import read_modules, repeated_basenames, repeated_classes
+from presage.cli.entry import cli
+from tests.api_page import api_page
 
 ROOT = Path(__file__).parent.parent
 DOCS = ROOT / "docs"
 PAGES = sorted(DOCS.glob("*.md"))
+READ = [ROOT / "README.md", *PAGES]
+PUBLIC = ("presage", "presage.metrics", "presage.worlds", "presage.extend")
 MAP = DOCS / "paper-to-code.md"
 
 REFERENCE = re.compile(r"`((?:src|tests|docs|benchmarks)/[\w./-]+)(?:::(\w+))?`")
 EXAMPLE = re.compile(r"^```python\n(.*?)^```", re.MULTILINE | re.DOTALL)
+CONSOLE = re.compile(r"^```console\n.*?^```", re.MULTILINE | re.DOTALL)
 LINK = re.compile(r"\]\(([^)#:]+)(?:#[^)]*)?\)")
 
 
@@ -29,7 +40,7 @@ def missing(references: list[tuple[str, str]], root: Path) -> list[str]:
 
 
 def nav_pages(configuration: str) -> list[str]:
-    """The pages in the nav of a mkdocs.yml, which lists one a line."""
+    """The pages in the nav of a mkdocs.yml, which lists one per line."""
     nav = configuration.partition("\nnav:\n")[2]
     return re.findall(r"^ +- .*?([\w-]+\.md)$", nav, re.MULTILINE)
 
@@ -78,10 +89,36 @@ def test_a_file_or_test_that_is_not_there_is_noticed() -> None:
     ]
 
 
-@pytest.mark.parametrize("page", [ROOT / "README.md", *PAGES], ids=lambda page: page.name)
-def test_every_example_runs(page: Path) -> None:
+@pytest.mark.parametrize("page", READ, ids=lambda page: page.name)
+def test_every_example_runs(page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
     text = page.read_text()
     assert run_examples(text, page.name) == text.count("```python")
+
+
+def private_imports(text: str) -> list[str]:
+    """What the Python examples of a page import from inside Presage."""
+    found = []
+    for example in EXAMPLE.finditer(text):
+        for node in ast.walk(ast.parse(example[1])):
+            if isinstance(node, ast.ImportFrom) and (node.module or "").split(".")[0] == "presage":
+                public = importlib.import_module(node.module or "").__all__ if node.module in PUBLIC else []
+                found += [f"{node.module}.{name.name}" for name in node.names if name.name not in public]
+            elif isinstance(node, ast.Import):
+                modules = [name.name for name in node.names]
+                found += [name for name in modules if name.split(".")[0] == "presage" and name not in PUBLIC]
+    return found
+
+
+@pytest.mark.parametrize("page", READ, ids=lambda page: page.name)
+def test_examples_import_public_names_only(page: Path) -> None:
+    assert private_imports(page.read_text()) == []
+
+
+def test_an_import_from_inside_is_noticed() -> None:
+    inside = "import presage.cli\nfrom presage.metrics import regret, numbered\nfrom presage.errors import DataError\n"
+    expected = ["presage.cli", "presage.metrics.numbered", "presage.errors.DataError"]
+    assert private_imports(f"```python\n{inside}```\n") == expected
 
 
 def test_an_example_that_fails_is_noticed() -> None:
@@ -92,6 +129,132 @@ def test_an_example_that_fails_is_noticed() -> None:
 def test_the_nav_lists_every_page_once() -> None:
     listed = nav_pages((ROOT / "mkdocs.yml").read_text())
     assert sorted(listed) == [page.name for page in PAGES]
+
+
+def test_the_nav_has_five_groups() -> None:
+    nav = (ROOT / "mkdocs.yml").read_text().partition("\nnav:\n")[2]
+    groups = re.findall(r"^  - (.+):$", nav, re.MULTILINE)
+    assert groups == ["Start", "Guides", "Serving", "Reference", "The paper"]
+
+
+def test_the_readme_has_at_most_900_words() -> None:
+    assert len((ROOT / "README.md").read_text().split()) <= 900
+
+
+def test_every_page_the_readme_links_to_is_there() -> None:
+    links = [link for link in LINK.findall((ROOT / "README.md").read_text()) if not link.startswith("http")]
+    assert [link for link in links if not (ROOT / link).is_file()] == []
+    assert len(links) > 10
+
+
+def test_the_page_of_commands_has_every_command() -> None:
+    page = (DOCS / "commands.md").read_text()
+    names = cli.list_commands(click.Context(cli))
+    assert len(names) > 5
+    assert [name for name in names if f"\npresage {name} " not in page] == []
+
+
+def test_the_page_of_the_python_api_is_that_of_the_docstrings() -> None:
+    assert (DOCS / "api.md").read_text() == api_page(), "run python -m tests.api_page"
+
+
+def test_every_public_name_is_on_the_page_of_the_python_api() -> None:
+    page = (DOCS / "api.md").read_text()
+    assert [name for name in presage.__all__ if f"### `{name}" not in page] == []
+
+
+def test_the_glossary_explains_every_name_that_occurs_twice() -> None:
+    table = (DOCS / "glossary.md").read_text().partition("## Names that occur twice\n")[2]
+    explained = re.findall(r"^\| `(\w+)` \| .+ \|$", table, re.MULTILINE)
+    modules = read_modules(ROOT)
+    assert sorted(explained) == sorted([*repeated_basenames(modules), *repeated_classes(modules)])
+
+
+STAY_OUT = (
+    "a row for each",
+    "anew",
+    "anybody",
+    "at their word",
+    "built alike",
+    "commits an hour",
+    "events a second",
+    "for ever",
+    "forbids itself",
+    "is called like",
+    "is no gain",
+    "it is told",
+    "it loses",
+    "kept so",
+    "lived through",
+    "lives through",
+    "loses less",
+    "nats a prediction",
+    "nats a purchase",
+    "nats an event",
+    "nobody",
+    "of one instant",
+    "passes for",
+    "roads to",
+    "somebody",
+    "stands in the same",
+    "take this road",
+    "takes this road",
+    "the very",
+    "told otherwise",
+    "who is asked about",
+    "who trusts",
+    "who wins",
+    "whoever",
+    "whom the",
+    "without a word",
+)
+"""Phrases that made a first reader stop. None of them comes back into the documentation."""
+
+NOT_YET_READ = ("api.md", "dashboard.md", "guarantees.md", "http.md", "serving.md")
+"""Pages that still hold such phrases, or are made from docstrings that do."""
+
+STAY_OUT_OF_SOURCE = (
+    "at their word",
+    "events a second",
+    "is called like",
+    "is no gain",
+    "kept so",
+    "lives through",
+    "loses less",
+    "nats an event",
+    "passes for",
+    "stands in the same",
+    "take this road",
+    "takes this road",
+    "told otherwise",
+    "who trusts",
+)
+"""The same for docstrings and help texts of the source, where fewer are gone."""
+
+
+def stale(text: str, phrases: tuple[str, ...]) -> list[str]:
+    """Which of the phrases occur in a text, however its lines are broken; output of commands does not count."""
+    words = " ".join(CONSOLE.sub("", text).lower().split())
+    return [phrase for phrase in phrases if re.search(rf"\b{re.escape(phrase)}\b", words)]
+
+
+@pytest.mark.parametrize(
+    "page",
+    [page for page in (*READ, ROOT / "CHANGELOG.md", ROOT / "CONTRIBUTING.md") if page.name not in NOT_YET_READ],
+    ids=lambda page: page.name,
+)
+def test_phrases_that_make_a_reader_stop_stay_out(page: Path) -> None:
+    assert stale(page.read_text(), STAY_OUT) == []
+
+
+def test_phrases_that_are_gone_from_the_source_stay_out() -> None:
+    found = {path.name: stale(path.read_text(), STAY_OUT_OF_SOURCE) for path in (ROOT / "src").rglob("*.py")}
+    assert {name: phrases for name, phrases in found.items() if phrases} == {}
+
+
+def test_a_phrase_that_came_back_is_noticed() -> None:
+    assert stale("The charts are drawn\nanew.", STAY_OUT) == ["anew"]
+    assert stale("renewed", STAY_OUT) == []
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)

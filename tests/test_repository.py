@@ -3,6 +3,7 @@
 import shutil
 import subprocess
 import sys
+import tomllib
 from pathlib import Path
 
 import pytest
@@ -11,6 +12,7 @@ import presage
 import presage.extend
 import presage.metrics
 import presage.worlds
+from benchmarks.structure import report
 
 ROOT = Path(__file__).parent.parent
 CONTRACT = (
@@ -65,3 +67,29 @@ def test_import_contracts_are_kept_and_can_be_broken(tmp_path: Path, module: str
 def test_saving_states_needs_no_pickle() -> None:
     for path in (ROOT / "src").rglob("*.py"):
         assert "pickle" not in path.read_text().replace("no pickle", ""), path
+
+
+def test_the_layers_that_contributors_read_are_those_that_are_enforced() -> None:
+    contract = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["importlinter"]["contracts"][0]
+    assert "\n".join(contract["layers"]) in (ROOT / "CONTRIBUTING.md").read_text()
+
+
+def test_modules_importers_and_repeated_names_are_counted(tmp_path: Path) -> None:
+    package = tmp_path / "src" / "presage"
+    for name, text in {
+        "first/shape.py": "class Square:\n    pass\n",
+        "second/shape.py": "from presage.first import shape\n\n\nclass Square:\n    pass\n",
+        "second/colour.py": "from presage.first.shape import Square\nimport presage.second.shape\n",
+        "second/__init__.py": "import presage.second.colour\n",
+    }.items():
+        (package / name).parent.mkdir(parents=True, exist_ok=True)
+        (package / name).write_text(text)
+    figures = dict(line.rsplit(None, 1) for line in report(tmp_path).splitlines())
+    assert figures == {
+        "modules": "3",
+        "median lines": "2",
+        "share under 50 lines": "100%",
+        "modules with exactly one importer": "1",  # second.shape; first.shape has two, and packages do not count
+        "modules that share a basename": "2",
+        "class names in two or more modules": "1",
+    }
