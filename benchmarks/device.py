@@ -11,7 +11,8 @@ from benchmarks.blocks import Spread, Tell, alternate, ratios, seconds, spread
 from benchmarks.figures import Figure, Target, short
 from benchmarks.github import GITHUB, Run, run_of
 from presage import Replay, residual_network
-from presage.drivers.play import Losses, prepared
+from presage.drivers.trial_losses import Losses
+from presage.drivers.xla.episodes import prepared
 from presage.drivers.xla.timetable import lay_out_episode
 
 GPU_STEPS = 1_000_000

@@ -27,7 +27,7 @@ from presage import (
     residual_network,
     residual_table,
 )
-from presage.drivers.play import run
+from presage.drivers.xla.episodes import scan_episode
 from presage.forecasters.contract import Rows, State
 from presage.spaces import Array
 
@@ -113,7 +113,7 @@ def _block(make: Callable[[Spaces], Forecaster], count: int, lengths: Lengths) -
 
 
 def _play(forecaster: Forecaster, episode: Episode) -> Array:
-    return np.asarray(run(forecaster, episode, 0).log_probabilities)  # waits until it is computed
+    return np.asarray(scan_episode(forecaster, episode, 0).log_probabilities)  # waits until it is computed
 
 
 def _episode(spaces: Spaces, rounds: int) -> Episode:

@@ -11,13 +11,14 @@ from benchmarks.figures import Figure, short
 from benchmarks.github import GITHUB, instances
 from benchmarks.predict import COUNTED, TABLES
 from presage import Forecaster, Learner, residual_network
+from tests.drivers.reference_learner import ReferenceLearner
 
 EVENTS = 3
 """Of a row."""
 
 
 def figures(tell: Tell) -> Iterator[Figure]:
-    """The events a second of each forecaster, NumPy against XLA."""
+    """The events a second of each forecaster, against its own functions compiled one by one."""
     for make in TABLES:
         yield _compare(make(COUNTED), 600, tell)
     yield _compare(residual_network(GITHUB), 400, tell)
@@ -25,17 +26,21 @@ def figures(tell: Tell) -> Iterator[Figure]:
 
 def _compare(forecaster: Forecaster, rows: int, tell: Tell) -> Figure:
     name = f"learner/{forecaster.name}"
-    rates = alternate({engine: _feed(forecaster, rows, engine) for engine in ("numpy", "xla")}, tell, name)
-    against = f"the XLA engine, {short(median(rates['xla']))} events/s"
-    return Figure(name, spread(rates["numpy"]), "events/s", against, ratios(rates["numpy"], rates["xla"]))
+    blocks = {"core": _feed(Learner(forecaster), rows), "xla": _feed(ReferenceLearner(forecaster, 0), rows)}
+    rates = alternate(blocks, tell, name)
+    against = f"its own functions compiled by XLA, {short(median(rates['xla']))} events/s"
+    return Figure(name, spread(rates["core"]), "events/s", against, ratios(rates["core"], rates["xla"]))
 
 
-def _feed(forecaster: Forecaster, rows: int, engine: Any) -> Callable[[], float]:
+def _feed(learner: Learner | ReferenceLearner, rows: int) -> Callable[[], float]:
     """A function that feeds rows to one learner, which goes on learning from block to block."""
-    learner = Learner(forecaster, engine=engine)
     generator = np.random.default_rng(0)
     z, y = (generator.integers(0, size, rows).tolist() for size in (GITHUB.proxies, GITHUB.outcomes))
-    x = generator.integers(0, 10_000, rows).tolist() if forecaster.spaces is COUNTED else _dense(generator, rows)
+    x = (
+        generator.integers(0, 10_000, rows).tolist()
+        if learner.forecaster.spaces is COUNTED
+        else _dense(generator, rows)
+    )
 
     def feed() -> None:
         for instance, proxy, outcome in zip(x, z, y, strict=True):

@@ -1,8 +1,7 @@
-"""Microseconds of one prediction with NumPy arrays, against the same through a compiled call."""
+"""Microseconds of one prediction with NumPy arrays or by a learner, against the same through a compiled call."""
 
 from collections.abc import Callable, Iterator
 from statistics import median
-from typing import Any
 
 import jax
 import numpy as np
@@ -23,8 +22,8 @@ from presage import (
     residual_network,
     residual_table,
 )
-from presage.drivers.live import jitted
 from presage.spaces import Instance
+from tests.drivers.reference_learner import ReferenceLearner, jitted
 
 COUNTED = Spaces(instances=10_000, proxies=3, outcomes=2)
 TABLES = (direct_table, factored_table, residual_table, mixture)
@@ -39,7 +38,7 @@ def figures(tell: Tell) -> Iterator[Figure]:
     for forecaster in forecasters:
         yield _compare(forecaster.name, {"numpy": _numpy(forecaster), "xla": _compiled(forecaster)}, tell)
     for forecaster in (residual_table(COUNTED), mixture(COUNTED), residual_network(GITHUB, replay=UNTRAINED)):
-        blocks = {"numpy": _learner(forecaster, "numpy"), "xla": _learner(forecaster, "xla")}
+        blocks = {"numpy": _learner(Learner(forecaster)), "xla": _learner(ReferenceLearner(forecaster, 0))}
         yield _compare(f"learner-{forecaster.name}", blocks, tell)
 
 
@@ -62,9 +61,8 @@ def _compiled(forecaster: Forecaster) -> Callable[[], float]:
     return lambda: _microseconds(lambda x: np.asarray(predict(state, x).log_probabilities), asked)
 
 
-def _learner(forecaster: Forecaster, engine: Any) -> Callable[[], float]:
-    learner = Learner(forecaster, engine=engine)
-    asked = _instances(forecaster.spaces)
+def _learner(learner: Learner | ReferenceLearner) -> Callable[[], float]:
+    asked = _instances(learner.forecaster.spaces)
     return lambda: _microseconds(learner.predict, asked)
 
 

@@ -25,9 +25,9 @@ from presage import (
     residual_network,
     residual_table,
 )
-from presage.drivers.live import Engine
 from presage.forecasters.contract import State
 from presage.spaces import Array
+from tests.drivers.reference_learner import ReferenceLearner
 
 Factory = Callable[[Spaces], Forecaster]
 
@@ -95,9 +95,14 @@ def episode(kind: str, spaces: Spaces = PLAIN, rounds: int = 200, seed: int = 0)
 KINDS = ("fixed", "at once", "varying", "bursts", "never")
 
 
-def play_live(forecaster: Forecaster, episode: Episode, key: int, engine: Engine) -> tuple[Array, State]:
+def play_live(
+    forecaster: Forecaster,
+    episode: Episode,
+    key: int,
+    make: type[Learner] | type[ReferenceLearner] = Learner,
+) -> tuple[Array, State]:
     """The log-probabilities of each round [T, Y] and the last state, by events one at a time."""
-    learner = Learner(forecaster, key, engine=engine)
+    learner = make(forecaster, key)
     reveal: dict[int, list[tuple[str, int]]] = defaultdict(list)
     for kind, seen in (("proxy", episode.proxy_seen), ("outcome", episode.outcome_seen)):
         for row, at in enumerate(seen.tolist()):

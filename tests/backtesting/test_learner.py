@@ -89,7 +89,7 @@ def test_a_backtest_says_what_a_learner_says_that_is_fed_event_by_event(
     assert len(np.unique(late[episode.outcome_seen < episode.rounds])) > 10  # delays vary
     said = replay(forecasters, episode, 7, lambda _: None)
     for name, forecaster in forecasters.items():
-        live, state = play_live(forecaster, episode, 7, "numpy")
+        live, state = play_live(forecaster, episode, 7)
         gap = np.nanmax(np.abs(log_loss(said[name], episode.y) - log_loss(live, episode.y)))
         assert gap < (1e-5 if "network" in name else 1e-6), (name, gap)
         if forecaster.replay is None and name != "mixture":

@@ -28,7 +28,7 @@ def test_a_log_replayed_is_the_learner_fed_event_by_event() -> None:
     forecasters = chosen_forecasters(NAMES, MIXED, GROUPS)
     said = replay(forecasters, dealt, 0, silent)
     for name, forecaster in forecasters.items():
-        live, _ = play_live(forecaster, dealt, 0, "numpy")
+        live, _ = play_live(forecaster, dealt, 0)
         assert np.abs(said[name] - live).max() < 2e-6, name
 
 
@@ -40,7 +40,7 @@ def test_networks_are_replayed_too_and_in_the_order_they_were_named() -> None:
     said = replay(forecasters, dealt, 0, told.append)
     assert list(said) == ["direct-network", "marginal"]
     assert sorted(told) == ["direct-network", "marginal"]
-    live, _ = play_live(forecasters["direct-network"], dealt, 0, "numpy")
+    live, _ = play_live(forecasters["direct-network"], dealt, 0)
     assert np.abs(said["direct-network"] - live).max() < 1e-5
 
 

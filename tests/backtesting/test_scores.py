@@ -128,7 +128,7 @@ def test_delay_costs_are_what_a_learner_loses_beyond_one_told_at_once() -> None:
         dealt.x, dealt.z, dealt.y, *(np.where(s < 0, -1, rounds) for s in (dealt.proxy_seen, dealt.outcome_seen))
     )
     for name, forecaster in forecasters.items():
-        late, early = (log_loss(play_live(forecaster, each, 0, "numpy")[0], each.y) for each in (dealt, at_once))
+        late, early = (log_loss(play_live(forecaster, each, 0)[0], each.y) for each in (dealt, at_once))
         assert costs[name].mean == pytest.approx(np.nanmean(late - early), abs=1e-5)
     assert sorted(told) == sorted(forecasters)
 

@@ -4,10 +4,11 @@ import jax
 import numpy as np
 import pytest
 
-from presage import Episode, play, play_trials
-from presage.drivers.play import run, run_trials, trial_key
+from presage import Episode, Learner, play
+from presage.drivers.xla.episodes import scan_episode, scan_trials, trial_key
 from presage.metrics.losses import log_loss
 from presage.spaces import Array
+from tests.drivers.reference_learner import ReferenceLearner
 from tests.problems import FORECASTERS, KINDS, MIXED, PLAIN, TABLES, episode, play_live
 
 
@@ -20,13 +21,13 @@ def leaves(state: object) -> list[Array]:
 @pytest.mark.parametrize("name", FORECASTERS)
 def test_live_gives_the_numbers_of_compiled(name: str, kind: str) -> None:
     forecaster, dealt = FORECASTERS[name](PLAIN), episode(kind)
-    compiled = run(forecaster, dealt, 5)
-    for engine in ("xla", "numpy"):
-        said, state = play_live(forecaster, dealt, 5, engine)
+    compiled = scan_episode(forecaster, dealt, 5)
+    for learner in (ReferenceLearner, Learner):
+        said, state = play_live(forecaster, dealt, 5, learner)
         gap = np.abs(log_loss(said, dealt.y) - log_loss(compiled.log_probabilities, dealt.y)).max()
         if name in TABLES:
             assert all(np.array_equal(a, b) for a, b in zip(leaves(state), leaves(compiled.state), strict=True))
-            assert gap == 0 if engine == "xla" else gap < 1e-6
+            assert gap == 0 if learner is ReferenceLearner else gap < 1e-6
         else:
             assert gap < (1e-5 if "network" in name else 1e-6)
 
@@ -35,7 +36,7 @@ def test_live_gives_the_numbers_of_compiled(name: str, kind: str) -> None:
 @pytest.mark.parametrize("name", FORECASTERS)
 def test_live_gives_the_numbers_of_compiled_for_mixed_features(name: str) -> None:
     forecaster, dealt = FORECASTERS[name](MIXED), episode("varying", MIXED)
-    said, _ = play_live(forecaster, dealt, 5, "numpy")
+    said, _ = play_live(forecaster, dealt, 5)
     assert np.abs(log_loss(said, dealt.y) - play(forecaster, dealt, 5)).max() < 1e-5
 
 
@@ -45,11 +46,12 @@ def test_live_gives_the_numbers_of_compiled_for_mixed_features(name: str) -> Non
 def test_a_trial_among_others_is_the_trial_alone(name: str, kind: str) -> None:
     forecaster = FORECASTERS[name](PLAIN)
     dealt = Episode.stack([episode(kind, seed=seed) for seed in range(2)])
-    losses = play_trials(forecaster, dealt, 5)
-    states = leaves(run_trials(forecaster, dealt, 5).state) if name in TABLES else []
+    together = scan_trials(forecaster, dealt, 5)
+    states = leaves(together.state) if name in TABLES else []
     for trial in range(2):
-        alone = run(forecaster, dealt.trial(trial), trial_key(5, trial))
-        gap = np.abs(losses[trial] - log_loss(alone.log_probabilities, dealt.y[trial])).max()
+        alone = scan_episode(forecaster, dealt.trial(trial), trial_key(5, trial))
+        ours, others = together.log_probabilities[trial], alone.log_probabilities
+        gap = np.abs(log_loss(ours, dealt.y[trial]) - log_loss(others, dealt.y[trial])).max()
         assert gap == 0 if name in TABLES else gap < 1e-5
         if name in TABLES:
             assert all(np.array_equal(a[trial], b) for a, b in zip(states, leaves(alone.state), strict=True))

@@ -3,9 +3,9 @@
 import numpy as np
 import pytest
 
-from presage import Episode, direct_network, factored_network, mixture, play_trials, residual_network, residual_table
+from presage import Episode, direct_network, factored_network, mixture, residual_network, residual_table
 from presage.drivers.batched.episodes import block_episode, block_experts, can_block
-from presage.drivers.play import play_experts, run
+from presage.drivers.xla.episodes import scan_episode, scan_experts
 from presage.errors import SettingError, ShapeError
 from presage.forecasters.contract import Forecaster
 from tests.problems import FORECASTERS, MIXED, NETWORKS, PLAIN, QUICK, episode
@@ -28,7 +28,7 @@ def test_a_mixture_of_networks_by_blocks_is_the_mixture_by_rounds(kind: str, wei
     told: list[int] = []
     ours, others = (
         block_experts(networks(weighting), trials(kind), 3, told.append),
-        play_experts(networks(weighting), trials(kind), 3),
+        scan_experts(networks(weighting), trials(kind), 3),
     )
     assert sum(told) == 3
     assert np.abs(ours.own - others.own).max() < 1e-5
@@ -39,14 +39,17 @@ def test_a_mixture_of_networks_by_blocks_is_the_mixture_by_rounds(kind: str, wei
 @pytest.mark.long
 def test_a_network_by_blocks_is_the_network_by_rounds() -> None:
     forecaster, dealt = FORECASTERS["residual-network"](PLAIN), trials("varying")
-    assert np.abs(block_experts(forecaster, dealt, 3).own - play_trials(forecaster, dealt, 3)).max() < 1e-5
+    assert np.abs(block_experts(forecaster, dealt, 3).own - scan_experts(forecaster, dealt, 3).own).max() < 1e-5
 
 
 @pytest.mark.long
 def test_a_network_over_one_episode_by_blocks_says_what_it_says_by_rounds() -> None:
     for name in NETWORKS:
         forecaster, dealt = FORECASTERS[name](MIXED), episode("bursts", MIXED, rounds=203)
-        assert np.abs(block_episode(forecaster, dealt, 3) - run(forecaster, dealt, 3).log_probabilities).max() < 1e-5
+        assert (
+            np.abs(block_episode(forecaster, dealt, 3) - scan_episode(forecaster, dealt, 3).log_probabilities).max()
+            < 1e-5
+        )
 
 
 def test_what_learns_between_trainings_is_refused() -> None:

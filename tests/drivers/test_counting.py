@@ -1,14 +1,18 @@
 """Counting against the compiled driver: the same numbers on both roads."""
 
+from typing import Any
+
 import numpy as np
 import pytest
 
-from presage import Episode, Spaces, direct_network, direct_table, factored_table, mixture, play_trials, residual_table
+from presage import Episode, Spaces, direct_network, direct_table, factored_table, mixture, play, residual_table
 from presage.drivers.counting import episodes as counted
 from presage.drivers.counting import kernels
 from presage.drivers.counting import weighing as weighed
 from presage.drivers.counting.episodes import can_count, count_experts, count_tables
-from presage.drivers.play import Losses, play_experts, run_trials
+from presage.drivers.play import play_experts
+from presage.drivers.trial_losses import Losses
+from presage.drivers.xla.episodes import scan_experts, scan_trials
 from presage.errors import SettingError, ShapeError
 from presage.forecasters.contract import Forecaster
 from tests.problems import FORECASTERS, KINDS, MIXED, PLAIN, TABLES, episode
@@ -43,14 +47,14 @@ def trials(kind: str, spaces: Spaces = PLAIN) -> Episode:
 @pytest.mark.parametrize("name", COUNTED)
 def test_counting_gives_the_numbers_of_the_compiled_driver(name: str, kind: str) -> None:
     forecaster = FORECASTERS[name](PLAIN)
-    assert gap(count_experts(forecaster, trials(kind)), play_experts(forecaster, trials(kind), 0)) < 1e-6
+    assert gap(count_experts(forecaster, trials(kind)), scan_experts(forecaster, trials(kind), 0)) < 1e-6
 
 
 @pytest.mark.long
 @pytest.mark.parametrize("kind", ["fixed", "varying"])
 def test_tables_that_back_off_through_features_agree_too(kind: str) -> None:
     forecaster, dealt = backing_off(MIXED), trials(kind, MIXED)
-    assert gap(count_experts(forecaster, dealt), play_experts(forecaster, dealt, 0)) < 2e-6
+    assert gap(count_experts(forecaster, dealt), scan_experts(forecaster, dealt, 0)) < 2e-6
 
 
 @pytest.mark.parametrize("kind", ["fixed", "varying", "bursts"])
@@ -69,6 +73,17 @@ def test_the_loops_say_the_same_uncompiled(kind: str, monkeypatch: pytest.Monkey
     assert gap(count_experts(mixture(PLAIN), dealt), quick) < 1e-6
 
 
+@pytest.mark.parametrize("name", ["residual-table", "mixture"])
+def test_play_counts_tables(name: str) -> None:
+    forecaster, dealt = FORECASTERS[name](PLAIN), episode("varying")
+    alone = count_experts(forecaster, Episode.stack([dealt]))
+    assert np.array_equal(play(forecaster, dealt, 0), alone.own[0])
+    assert gap(play_experts(forecaster, Episode.stack([dealt]), 0), alone) == 0
+    wrong: Any = "seven"
+    with pytest.raises(SettingError, match="a seed or a JAX key"):
+        play(forecaster, dealt, wrong)
+
+
 def test_trials_in_several_blocks_are_the_trials_in_one(monkeypatch: pytest.MonkeyPatch) -> None:
     together = count_experts(mixture(PLAIN), trials("varying"))
     monkeypatch.setattr(counted, "CELLS", 1)
@@ -81,9 +96,8 @@ def test_trials_in_several_blocks_are_the_trials_in_one(monkeypatch: pytest.Monk
 def test_one_kind_of_feedback_may_be_shared_by_trials_and_the_other_not() -> None:
     varying = trials("varying")
     dealt = Episode.varying(varying.x, varying.z, varying.y, np.arange(200), varying.outcome_seen)
-    assert (
-        np.abs(count_experts(direct_table(PLAIN), dealt).own - play_trials(direct_table(PLAIN), dealt, 0)).max() < 1e-6
-    )
+    table = direct_table(PLAIN)
+    assert gap(count_experts(table, dealt), scan_experts(table, dealt, 0)) < 1e-6
 
 
 def test_rounds_whose_outcome_nobody_knows_score_nan() -> None:
@@ -105,5 +119,5 @@ def test_what_cannot_be_counted_is_refused() -> None:
 @pytest.mark.parametrize("name", ["factored-table", "residual-table-shrunk"])
 def test_nowcasts_by_counting_are_those_of_the_compiled_driver(name: str) -> None:
     forecaster, dealt = TABLES[name](PLAIN), trials("at once")
-    compiled = run_trials(forecaster, dealt, 0, nowcasts=True).nowcasts
+    compiled = scan_trials(forecaster, dealt, 0, nowcasts=True).nowcasts
     assert np.abs(np.log(count_tables([forecaster], dealt, judge=0).told[:, 0]) - compiled).max() < 1e-6

@@ -1,15 +1,18 @@
 """The learner refuses feedback it cannot join, and is left as it was."""
 
+import subprocess
+import sys
+from pathlib import Path
 from typing import Any
 
 import jax
 import numpy as np
 import pytest
 
-from presage import Instance, Learner, direct_network, factored_table, residual_network
+from presage import Instance, Learner, direct_network, factored_table, load_state, residual_network, save_state
 from presage.errors import FeatureError, RepeatedFeedbackError, SettingError, SymbolError, UnknownIdError
 from presage.spaces import Array
-from tests.problems import MIXED, PLAIN, QUICK
+from tests.problems import FORECASTERS, MIXED, PLAIN, QUICK, episode
 
 
 def frozen(learner: Learner) -> tuple[list[Array], int, int]:
@@ -90,10 +93,42 @@ def test_closing_gives_up_on_missing_feedback(learner: Learner) -> None:
         learner.close(99)
 
 
-def test_an_unknown_engine_is_refused() -> None:
-    engine: Any = "fortran"
-    with pytest.raises(SettingError, match="numpy, xla"):
-        Learner(factored_table(PLAIN), engine=engine)
+def test_a_key_that_is_none_is_refused() -> None:
+    for wrong in (-1, 0.5, "0"):
+        with pytest.raises(SettingError, match="a seed or a JAX key"):
+            Learner(factored_table(PLAIN), wrong)
+
+
+def test_a_table_learns_without_jax() -> None:
+    script = """
+import sys
+from presage import Learner, Spaces, mixture
+learner = Learner(mixture(Spaces(instances=3, proxies=2, outcomes=2)))
+row = learner.predict(1).id
+learner.proxy(row, 0)
+learner.nowcast(row)
+learner.outcome(row, 1)
+assert learner.predict(1).log_probabilities[1] > learner.predict(1).log_probabilities[0]
+assert learner.state.experts[0].outcomes[0].sum() == 1
+print("jax" in sys.modules)
+"""
+    said = subprocess.run([sys.executable, "-c", script], capture_output=True, check=True, text=True).stdout
+    assert said == "False\n"
+
+
+@pytest.mark.parametrize("name", ["residual-table-shrunk", "residual-network", "mixture", "mixture-networks"])
+def test_a_state_is_saved_and_loaded_and_predicts_the_same(name: str, tmp_path: Path) -> None:
+    learner = Learner(FORECASTERS[name](MIXED))
+    x, _, _ = episode("varying", MIXED, rounds=60).encode(MIXED)
+    rows = [Instance(x.symbols[row], x.dense[row]) for row in range(60)]
+    for number, each in enumerate(rows):
+        row = learner.predict(each).id
+        learner.proxy(row, number % 3)
+        learner.outcome(row, number % 4)
+    learner.rehearse()  # what is due before the next prediction
+    state = load_state(save_state(tmp_path, learner.forecaster, learner.state), learner.forecaster)
+    said = learner.forecaster.predict(state, rows[7]).log_probabilities
+    assert np.abs(said - learner.nowcast(learner.predict(rows[7]).id)).max() < 1e-6
 
 
 def test_what_was_given_out_does_not_change_later() -> None:

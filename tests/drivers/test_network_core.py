@@ -8,7 +8,7 @@ from presage import Episode, Forecaster
 from presage.drivers.batched.network_core import NetworkLearning, memo_shape
 from presage.drivers.core import digest
 from presage.drivers.lessons import Lessons
-from presage.drivers.play import run
+from presage.drivers.xla.episodes import scan_episode
 from presage.forecasters.contract import State
 from presage.spaces import EMPTY, Array, Instance
 from tests.problems import FORECASTERS, KINDS, MIXED, PLAIN, TABLES, episode
@@ -57,7 +57,7 @@ def test_batches_of_a_round_each_give_the_numbers_of_compiled(name: str, kind: s
     forecaster, dealt = FORECASTERS[name](PLAIN), episode(kind)
     learner, played = NetworkLearning(forecaster, 5), Played(forecaster, dealt)
     played.rounds(learner, 0, dealt.rounds)
-    compiled = run(forecaster, dealt, 5)
+    compiled = scan_episode(forecaster, dealt, 5)
     assert np.abs(np.stack(played.said) - np.asarray(compiled.log_probabilities)).max() < 1e-5
     if name in TABLES:
         assert all(np.array_equal(*both) for both in zip(leaves(learner.state), leaves(compiled.state), strict=True))

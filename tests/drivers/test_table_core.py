@@ -6,7 +6,7 @@ import pytest
 from presage import Episode, Forecaster, Spaces, direct_network
 from presage.drivers.counting.table_core import LearntCounts, TableFunctions
 from presage.drivers.lessons import Lessons
-from presage.drivers.play import run
+from presage.drivers.xla.episodes import scan_episode
 from presage.errors import SettingError
 from presage.spaces import EMPTY, Array, Instance
 from tests.drivers.test_counting import backing_off
@@ -42,7 +42,7 @@ class Tallied:
 
 
 def gap(forecaster: Forecaster, dealt: Episode) -> float:
-    compiled = np.asarray(run(forecaster, dealt, 0).log_probabilities)
+    compiled = np.asarray(scan_episode(forecaster, dealt, 0).log_probabilities)
     return float(np.abs(Tallied(forecaster, dealt).said - compiled).max())
 
 
@@ -63,7 +63,7 @@ def test_so_it_does_for_tables_that_back_off_through_features(make: object) -> N
 @pytest.mark.parametrize("name", ["direct-table", "factored-table", "residual-table", "mixture"])
 def test_a_tally_now_casts_as_its_forecaster_does(name: str) -> None:
     forecaster, dealt = FORECASTERS[name](PLAIN), episode("varying", rounds=120)
-    tallied, state = Tallied(forecaster, dealt), run(forecaster, dealt, 0).state
+    tallied, state = Tallied(forecaster, dealt), scan_episode(forecaster, dealt, 0).state
     for row in range(20):
         z = np.array([row % PLAIN.proxies])
         told = tallied.tally.nowcast(tallied.learnt, tallied.rows(np.array([row])), z)[0]

@@ -67,7 +67,7 @@ def test_early_weights_follow_their_formulas() -> None:
 
 def test_outcome_weights_are_the_posterior_of_a_bayesian() -> None:
     dealt = episode("fixed", rounds=120)
-    each = np.stack([np.exp(play_live(make(PLAIN), dealt, 0, "numpy")[0]) for make in SINGLES], axis=1)
+    each = np.stack([np.exp(play_live(make(PLAIN), dealt, 0)[0]) for make in SINGLES], axis=1)
     posterior, losses = np.ones(3) / 3, []
     for t in range(dealt.rounds):
         losses.append(-np.log((0.97 * posterior + 0.01) @ each[t, :, dealt.y[t]]))

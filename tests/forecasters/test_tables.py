@@ -17,7 +17,7 @@ from presage import (
     play,
     residual_table,
 )
-from presage.drivers.play import run
+from presage.drivers.xla.episodes import scan_episode
 from presage.errors import SettingError, SpaceError
 from presage.forecasters.table_keys import table_key
 from presage.spaces import Array
@@ -131,7 +131,7 @@ def test_a_pair_is_counted_once_whichever_half_comes_first() -> None:
     expected = np.zeros((3, 2), int)
     np.add.at(expected, (dealt.z[known[0] & known[1]], dealt.y[known[0] & known[1]]), 1)
     assert (dealt.proxy_seen > dealt.outcome_seen)[known[0] & known[1]].any()
-    state = run(factored_table(PLAIN), dealt, 0).state
+    state = scan_episode(factored_table(PLAIN), dealt, 0).state
     assert np.array_equal(state.outcomes[0][0], expected)
     assert state.proxies[0].sum() == known[0].sum()
 
@@ -142,7 +142,7 @@ def test_hashed_tables_keep_to_their_buckets() -> None:
     draw = np.random.default_rng(0)
     x = draw.integers(0, 2_000_000_000, 300)
     dealt = Episode.fixed(x, draw.integers(0, 3, 300), draw.integers(0, 2, 300), Delays(0, 5))
-    state = run(forecaster, dealt, 0).state
+    state = scan_episode(forecaster, dealt, 0).state
     assert state.proxies[0].shape == (1000, 3)
     assert state.proxies[0].sum() == 300
     assert (state.proxies[0].sum(-1) > 0).sum() > 240  # 300 balls in 1,000 bins leave about 259 filled

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from presage import Delays, direct_table, factored_table, play_trials, residual_table
-from presage.drivers.play import run_trials
+from presage.drivers.xla.episodes import scan_trials
 from presage.errors import SettingError, ShapeError
 from presage.metrics.intervals import mean_interval, ratio_interval
 from presage.metrics.losses import (
@@ -44,7 +44,7 @@ def test_the_factorisation_bias_is_the_information_the_proxy_misses(useful: floa
     world = FactoredWorld()
     dealt = world.deal(40, 4000, Delays(0, 5), 1.0, seed=1).obscured(useful, seed=2)
     tables = factored_table(world.spaces), residual_table(world.spaces)
-    played = [run_trials(table, dealt.episode, 0, nowcasts=True).nowcasts for table in tables]
+    played = [scan_trials(table, dealt.episode, 0, nowcasts=True).nowcasts for table in tables]
     shared, corrected = (log_loss(said, dealt.episode.y)[:, 2000:] for said in played)
     bias = factorisation_bias(shared, corrected).mean() / 2000
     assert least < bias < most

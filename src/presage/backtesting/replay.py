@@ -10,8 +10,8 @@ import numpy as np
 
 from presage.drivers.batched.episodes import block_episode, can_block
 from presage.drivers.counting.episodes import can_count, stretch_mixture, stretch_tables
-from presage.drivers.play import run
 from presage.drivers.threads import over_cores
+from presage.drivers.xla.episodes import scan_episode
 from presage.forecasters.contract import Forecaster
 from presage.forecasters.mixture import Pool
 from presage.spaces import Array
@@ -106,4 +106,4 @@ def _say(forecasters: Sequence[Forecaster], episode: Episode, seed: int) -> Iter
     elif can_block(first) and not isinstance(first.made_of, Pool):
         yield block_episode(first, episode, seed)[:, None]
     else:
-        yield np.asarray(run(first, episode, seed).log_probabilities)[:, None]
+        yield np.asarray(scan_episode(first, episode, seed).log_probabilities)[:, None]

@@ -8,9 +8,10 @@ import numpy as np
 from presage.drivers.counting.episodes import can_count
 from presage.drivers.counting.table_core import BatchPredictions, LearntCounts, TableFunctions
 from presage.drivers.lessons import Lessons
-from presage.forecasters.contract import Forecaster
+from presage.forecasters.contract import Forecaster, State
 from presage.forecasters.expert_weights import weights
 from presage.forecasters.mixture import Pool, experts_of
+from presage.forecasters.random_keys import check_key
 from presage.later import Later
 from presage.spaces import Array, Instance
 
@@ -33,6 +34,11 @@ class Learning(Protocol):
     """What has been learnt so far, and how it goes on."""
 
     predictions: int
+
+    @property
+    def state(self) -> State:
+        """The state of the forecaster itself; a copy."""
+        ...
 
     def learn(self, proxies: Lessons, outcomes: Lessons, predictions: int) -> None:
         """Learn from a batch; so many predictions have been made in all."""
@@ -70,8 +76,8 @@ class Core(Protocol):
         """The weight of each expert by name; empty unless the forecaster is a mixture."""
         ...
 
-    def learner(self) -> Learning:
-        """A learner that knows nothing yet."""
+    def learner(self, key: Any = 0) -> Learning:
+        """A learner that knows nothing yet; networks start from what the key draws."""
         ...
 
 
@@ -112,8 +118,9 @@ class TableCore:
             return {}
         return _by_name(self.forecaster, self._tally.weights(LearntCounts(*parameters)))
 
-    def learner(self) -> Learning:
-        """A learner that knows nothing yet, with its loops compiled."""
+    def learner(self, key: Any = 0) -> Learning:
+        """A learner that knows nothing yet, with its loops compiled; counting draws nothing."""
+        check_key(key)
         learnt, rows = self._tally.start(), np.zeros(1, np.int32)
         features = self.forecaster.spaces.features
         x = Instance(np.zeros((1, features.slots), np.int32), np.zeros((1, features.dense), np.float32))
@@ -129,6 +136,11 @@ class TableLearning:
     def __init__(self, tally: TableFunctions) -> None:
         self.predictions = 0
         self._tally, self._learnt = tally, tally.start()
+
+    @property
+    def state(self) -> State:
+        """The state of the forecaster itself; a copy."""
+        return self._tally.state(self._learnt)
 
     def learn(self, proxies: Lessons, outcomes: Lessons, predictions: int) -> None:
         """Learn from a batch."""
@@ -182,9 +194,9 @@ class NetworkCore:
         state = jax.tree.unflatten(self._structure, parameters)
         return _by_name(self.forecaster, weights(state.scores, pool.share))
 
-    def learner(self) -> Learning:
+    def learner(self, key: Any = 0) -> Learning:
         """A learner that knows nothing yet."""
-        learning: Learning = batches.NetworkLearning(self.forecaster)
+        learning: Learning = batches.NetworkLearning(self.forecaster, key)
         return learning
 
 

@@ -1,22 +1,15 @@
-"""Events one by one, as a service sees them: the same numbers as the compiled driver on the same events."""
+"""Events one by one, on the core that serves: what a learner says here, a service would say."""
 
-from dataclasses import dataclass, replace
-from functools import lru_cache
-from typing import Any, Literal, NamedTuple
+from dataclasses import dataclass
+from typing import Any, NamedTuple
 
-import jax
 import numpy as np
 
-from presage.drivers.batched.network_core import ReplayWindows
+from presage.drivers.core import core_for
+from presage.drivers.lessons import Lessons
 from presage.errors import FeedbackError, RepeatedFeedbackError, UnknownIdError
-from presage.forecasters.contract import Forecaster, Memo, Rows, State
-from presage.forecasters.random_keys import Purpose, key_for, root_key
-from presage.settings import one_of
+from presage.forecasters.contract import Forecaster, State
 from presage.spaces import EMPTY, Array, Instance
-
-Engine = Literal["numpy", "xla"]
-"""What predicts and counts: NumPy is quickest for single events, XLA gives the very bits of the compiled driver.
-Networks are always trained by XLA."""
 
 
 class Prediction(NamedTuple):
@@ -30,17 +23,16 @@ class Prediction(NamedTuple):
 class OpenRow:
     """A prediction whose feedback is not complete."""
 
-    x: Instance
-    memo: Memo
+    id: int
+    x: Instance  # [1, ...]
+    memo: Array  # [1, M]
     z: int = EMPTY
     y: int = EMPTY
-    position: int = EMPTY  # of its outcome over arrival order
 
-    def rows(self) -> Rows:
-        """What is known of it, as rows."""
-        x = Instance(self.x.symbols[None], self.x.dense[None])
+    def lesson(self) -> Lessons:
+        """What is known of it, as a batch of one row."""
         z, y = np.array([self.z], np.int32), np.array([self.y], np.int32)
-        return Rows(x, z, y, jax.tree.map(lambda part: part[None], self.memo), np.ones(1, np.int32))
+        return Lessons(self.x, z, y, self.memo, np.array([self.id], np.int64))
 
 
 class Learner:
@@ -59,22 +51,22 @@ class Learner:
     1
     """
 
-    def __init__(self, forecaster: Forecaster, key: Any = 0, *, engine: Engine = "numpy") -> None:
-        one_of("engine", engine, ("numpy", "xla"))
+    def __init__(self, forecaster: Forecaster, key: Any = 0) -> None:
         self.forecaster = forecaster
         self.predictions = 0
-        self._root = root_key(key)
-        self._engine = engine
-        self._run = forecaster if engine == "numpy" else jitted(forecaster)
-        self._state = self._own(forecaster.init(key_for(self._root, Purpose.PARAMETERS)))
+        self._core = core_for(forecaster)
+        self._learning = self._core.learner(key)
+        self._parameters = self._learning.parameters()
         self._open: dict[int, OpenRow] = {}
-        self._rehearsed = 0  # how many predictions the training done so far covers
-        self._windows = ReplayWindows(forecaster.replay, forecaster.spaces) if forecaster.replay else None
+        features = forecaster.spaces.features
+        x = Instance(np.zeros((0, features.slots), np.int32), np.zeros((0, features.dense), np.float32))
+        none = np.zeros(0, np.int32)
+        self._nothing = Lessons(x, none, none, np.zeros((0, self._core.memo_width), np.float32), none)
 
     @property
     def state(self) -> State:
         """What has been learnt so far; a copy, so that nothing learnt later changes it."""
-        return jax.tree.map(np.array, self._state)
+        return self._learning.state
 
     @property
     def open(self) -> int:
@@ -85,9 +77,10 @@ class Learner:
         """A prediction for instance x, remembered under its id."""
         instance = self.forecaster.spaces.encode(x)
         self.rehearse()
-        forecast = self._run.predict(self._state, instance)
-        prediction = Prediction(self.predictions, np.asarray(forecast.log_probabilities))
-        self._open[prediction.id] = OpenRow(instance, forecast.memo)
+        row = Instance(instance.symbols[None], instance.dense[None])
+        said = self._core.predict(self._parameters, row)
+        prediction = Prediction(self.predictions, said.log_probabilities[0])
+        self._open[prediction.id] = OpenRow(prediction.id, row, said.memo)
         self.predictions += 1
         return prediction
 
@@ -95,8 +88,8 @@ class Learner:
         """The log-probabilities of an open prediction's outcome, through its proxy once that is known."""
         row = self._find(id)
         if row.z == EMPTY:
-            return np.asarray(self._run.predict(self._state, row.x).log_probabilities)
-        return np.asarray(self._run.nowcast(self._state, row.x, np.int32(row.z)))
+            return self._core.predict(self._parameters, row.x).log_probabilities[0]
+        return self._core.nowcast(self._parameters, row.x, np.array([row.z], np.int32))[0]
 
     def proxy(self, id: int, z: int) -> None:
         """Learn the proxy of an open prediction."""
@@ -105,11 +98,8 @@ class Learner:
         if row.z != EMPTY:
             raise _repeated("proxy", id)
         row.z = symbol
-        rows = row.rows()
-        self._state = self._run.learn(self._state, rows, _none_of(rows))
-        if self._windows:
-            self._windows.proxy(row.x, row.z, row.position)
-        self._settle(id, row)
+        self._learn(row.lesson(), self._nothing, self._learning.predictions)
+        self._settle(row)
 
     def outcome(self, id: int, y: int) -> None:
         """Learn the outcome of an open prediction."""
@@ -118,11 +108,8 @@ class Learner:
         if row.y != EMPTY:
             raise _repeated("outcome", id)
         row.y = symbol
-        rows = row.rows()
-        self._state = self._run.learn(self._state, _none_of(rows), rows)
-        if self._windows:
-            row.position = self._windows.outcome(row.x, row.z, row.y)
-        self._settle(id, row)
+        self._learn(self._nothing, row.lesson(), self._learning.predictions)
+        self._settle(row)
 
     def close(self, id: int) -> None:
         """Give up on the feedback that an open prediction still lacks."""
@@ -131,18 +118,12 @@ class Learner:
 
     def rehearse(self) -> None:
         """Take the training steps that are due now, if any are; the next prediction would do it."""
-        due = self.predictions
-        if self._windows is None or self._rehearsed == due or not self._windows.replay.due(due):
-            return
-        first = self._windows.replay.first_step(due)
-        state = self._state
-        for step in range(first, first + self._windows.replay.steps):
-            state = jitted(self.forecaster).rehearse(state, *self._windows.draw(self._root, step))
-        self._state, self._rehearsed = self._own(state), due
+        if self._learning.predictions != self.predictions:
+            self._learn(self._nothing, self._nothing, self.predictions)
 
-    def _own(self, state: State) -> State:
-        """The state in the arrays of the engine; NumPy ones are copies that may be written."""
-        return jax.tree.map(np.array, state) if self._engine == "numpy" else state
+    def _learn(self, proxies: Lessons, outcomes: Lessons, predictions: int) -> None:
+        self._learning.learn(proxies, outcomes, predictions)
+        self._parameters = self._learning.parameters()
 
     def _find(self, id: int) -> OpenRow:
         row = self._open.get(id)
@@ -155,26 +136,9 @@ class Learner:
             return RepeatedFeedbackError("the prediction is settled or closed", id, "send its feedback only once")
         return UnknownIdError("nothing was predicted under this id", id, "use the id that predict returned")
 
-    def _settle(self, id: int, row: OpenRow) -> None:
+    def _settle(self, row: OpenRow) -> None:
         if EMPTY not in (row.z, row.y):
-            del self._open[id]
-
-
-@lru_cache(maxsize=64)
-def jitted(forecaster: Forecaster) -> Forecaster:
-    """The forecaster with each function compiled on its own."""
-    return replace(
-        forecaster,
-        predict=jax.jit(forecaster.predict),
-        nowcast=jax.jit(forecaster.nowcast),
-        learn=jax.jit(forecaster.learn),
-        rehearse=jax.jit(forecaster.rehearse),
-    )
-
-
-def _none_of(rows: Rows) -> Rows:
-    none: Rows = jax.tree.map(lambda part: part[:0], rows)
-    return none
+            del self._open[row.id]
 
 
 def _repeated(kind: str, id: int) -> RepeatedFeedbackError:

@@ -23,13 +23,23 @@ class Purpose(IntEnum):
 
 def root_key(seed: Any) -> Key:
     """A root key from a whole number, or the key itself."""
-    if isinstance(seed, int) and not isinstance(seed, bool) and 0 <= seed < 2**63:
+    if _is_seed(seed):
         return jax.random.key(seed)
     if isinstance(seed, jax.Array) and jnp.issubdtype(seed.dtype, jax.dtypes.prng_key):
         return seed
     raise SettingError("a key must be a seed or a JAX key", seed, "give a whole number from 0 or jax.random.key(n)")
 
 
+def check_key(seed: Any) -> None:
+    """Refuse what is no key, for forecasters that draw nothing; a seed is checked without JAX."""
+    if not _is_seed(seed):
+        root_key(seed)
+
+
 def key_for(root: Key, purpose: Purpose, counter: Array | int = 0) -> Key:
     """The key for the `counter`-th use of randomness for `purpose`."""
     return jax.random.fold_in(jax.random.fold_in(root, int(purpose)), counter)
+
+
+def _is_seed(seed: Any) -> bool:
+    return isinstance(seed, int) and not isinstance(seed, bool) and 0 <= seed < 2**63

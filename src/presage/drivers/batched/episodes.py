@@ -13,9 +13,10 @@ import jax.numpy as jnp
 import numpy as np
 
 from presage.drivers.counting.weighing import arrivals_in, feedback_of, weigh
-from presage.drivers.play import Losses, Progress, trial_keys
+from presage.drivers.trial_losses import Losses
 from presage.drivers.xla.chunks import in_chunks
 from presage.drivers.xla.compile_cache import use_compile_cache
+from presage.drivers.xla.episodes import trial_keys
 from presage.drivers.xla.rounds import Drawing, at, rehearse_due, rows_at
 from presage.drivers.xla.timetable import EpisodeArrays, lay_out_episode, take_trials, trial_axes
 from presage.errors import SettingError, ShapeError
@@ -24,6 +25,7 @@ from presage.forecasters.expert_weights import EarlyWeights
 from presage.forecasters.mixture import Pool, experts_of
 from presage.forecasters.random_keys import Key, Purpose, key_for, root_key
 from presage.metrics.losses import log_loss
+from presage.progress import Step
 from presage.spaces import Array, Instance
 from presage.timeline.arrivals import Arrivals
 from presage.timeline.episode import Episode
@@ -52,7 +54,7 @@ def can_block(forecaster: Forecaster) -> bool:
 
 
 def block_experts(
-    forecaster: Forecaster, episodes: Episode, key: Any, progress: Progress | None = None, first: int = 0
+    forecaster: Forecaster, episodes: Episode, key: Any, progress: Step | None = None, first: int = 0
 ) -> Losses:
     """The log losses of networks, or of a mixture and each of its networks; `play_experts` gives the same.
 
@@ -86,9 +88,9 @@ def block_experts(
 
 
 def block_episode(forecaster: Forecaster, episode: Episode, key: Any) -> Array:  # float32 [T, Y]
-    """The log-probabilities of one network in each round of one episode; `run` gives the same."""
+    """The log-probabilities of one network in each round of one episode; `scan_episode` gives the same."""
     if forecaster.learn is not unmoved or forecaster.replay is None or isinstance(forecaster.made_of, Pool):
-        raise SettingError("only a network can be played by blocks", forecaster.name, "use run")
+        raise SettingError("only a network can be played by blocks", forecaster.name, "use scan_episode")
     if episode.trials is not None:
         raise ShapeError("one episode is played at a time here", episode.z.shape, "use block_experts for several")
     laid = _lay_out(forecaster, episode)

@@ -19,13 +19,14 @@ from presage.drivers.counting.weighing import (
     weighing_loop,
     weighing_of,
 )
-from presage.drivers.play import Losses, Progress
 from presage.drivers.threads import over_cores
+from presage.drivers.trial_losses import Losses
 from presage.errors import SettingError, ShapeError
 from presage.forecasters.back_off import TableParts
 from presage.forecasters.contract import Forecaster
 from presage.forecasters.expert_weights import EarlyWeights
 from presage.forecasters.mixture import Pool, experts_of
+from presage.progress import Step
 from presage.spaces import Array
 from presage.timeline.episode import Episode
 
@@ -48,7 +49,7 @@ def can_count(forecaster: Forecaster) -> bool:
     return all(isinstance(expert.made_of, TableParts) for expert in experts_of(forecaster))
 
 
-def count_experts(forecaster: Forecaster, episodes: Episode, progress: Progress | None = None) -> Losses:
+def count_experts(forecaster: Forecaster, episodes: Episode, progress: Step | None = None) -> Losses:
     """The log losses of a table, or of a mixture and each of its tables; `play_experts` gives the same.
 
     >>> from presage import Delays, Spaces, factored_table

@@ -6,7 +6,7 @@ from typing import NamedTuple
 import numpy as np
 
 from presage.drivers.counting.kernels import OUTCOMES, PAIRS, PROXIES, TableShape, TableSizes
-from presage.forecasters.back_off import BackOff
+from presage.forecasters.back_off import BackOff, Counts
 from presage.forecasters.contract import Forecaster
 from presage.forecasters.table_keys import TableKey
 from presage.spaces import Array, Spaces
@@ -16,6 +16,7 @@ class TableLayout(NamedTuple):
     """What some tables count and how they read it."""
 
     spaces: Spaces
+    tables: tuple[tuple[TableKey, int], ...]  # all distinct: by which key, and PROXIES, OUTCOMES or PAIRS
     keys: tuple[TableKey, ...]  # all distinct
     shape: TableShape
     sizes: TableSizes
@@ -26,6 +27,16 @@ class TableLayout(NamedTuple):
         for place, key in enumerate(self.keys):
             named[place] = key.row(symbols)
         return named
+
+    def counts(self, cells: Array, back_off: BackOff, kind: int) -> Counts:
+        """The counts of one back-off, as its forecaster holds them; a copy."""
+        found = []
+        for key in back_off.keys:
+            table = self.tables.index((key, kind))
+            first, size = self.sizes.first[table], key.rows * self.sizes.widths[table]
+            rows = cells[first : first + size].reshape(key.rows, *back_off.context, back_off.symbols + 1)
+            found.append(rows[..., 1:].astype(np.int32))
+        return tuple(found)
 
 
 def lay_out(experts: Sequence[Forecaster], judge: int | None) -> TableLayout:
@@ -56,6 +67,7 @@ def lay_out(experts: Sequence[Forecaster], judge: int | None) -> TableLayout:
     told_by = np.array([] if judge is None else paths[judge][1][1:], np.int64)
     return TableLayout(
         spaces,
+        tuple(tables),
         tuple(keys),
         TableShape(np.array([kind for _, kind in tables]), of_table, parents, h, g, told_by),
         TableSizes(

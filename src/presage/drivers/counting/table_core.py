@@ -24,9 +24,11 @@ from presage.drivers.counting.kernels import (
 from presage.drivers.counting.layout import lay_out
 from presage.drivers.lessons import Lessons
 from presage.errors import SettingError
-from presage.forecasters.contract import Forecaster
+from presage.forecasters.contract import Forecaster, State
+from presage.forecasters.direct_table import DirectTable
 from presage.forecasters.expert_weights import EarlyWeights, Scores, weights
-from presage.forecasters.mixture import Pool, experts_of
+from presage.forecasters.factored_table import FactoredTable
+from presage.forecasters.mixture import Mixture, Pool, experts_of
 from presage.spaces import Array, Instance
 
 
@@ -187,7 +189,7 @@ class TableFunctions:
 
     def __init__(self, forecaster: Forecaster) -> None:
         if not can_count(forecaster):
-            raise SettingError("only tables can be tallied", forecaster.name, "use BatchLearner")
+            raise SettingError("only tables can be tallied", forecaster.name, "use NetworkCore")
         self.forecaster = forecaster
         pool, experts = forecaster.made_of, experts_of(forecaster)
         self._pool = pool if isinstance(pool, Pool) else None
@@ -223,8 +225,7 @@ class TableFunctions:
     def weights(self, learnt: LearntCounts) -> Array:  # float64 [K]
         """The weight of each expert of a mixture."""
         assert self._pool is not None
-        of, scores = self._experts, learnt.scores
-        return weights(Scores(scores[:of], scores[2 * of], scores[of : 2 * of], scores[2 * of + 1]), self._pool.share)
+        return weights(self._scores(learnt), self._pool.share)
 
     def nowcast(self, learnt: LearntCounts, x: Instance, z: Array) -> Array:  # float32 [N, Y]
         """The log-probabilities of the outcomes of instances [N, ...] whose proxies are known."""
@@ -247,6 +248,23 @@ class TableFunctions:
                 outcomes.memo.reshape(len(outcomes.y), -1, self._symbols[1]),
             )
             loop(*shared, self._rows(outcomes.x), outcomes.z, outcomes.y, self._weighing, learnt.scores, memo)
+
+    def state(self, learnt: LearntCounts) -> State:
+        """The state of the forecaster itself, from the same counts and scores."""
+        states = tuple(self._state_of(expert, learnt.counts) for expert in experts_of(self.forecaster))
+        if self._pool is None:
+            return states[0]
+        return Mixture(states, Scores(*(np.asarray(part, np.float32) for part in self._scores(learnt))))
+
+    def _state_of(self, expert: Forecaster, counts: Array) -> DirectTable | FactoredTable:
+        h, g = expert.made_of
+        if h is None:
+            return DirectTable(self._laid.counts(counts, g, OUTCOMES))
+        return FactoredTable(self._laid.counts(counts, h, PROXIES), self._laid.counts(counts, g, PAIRS))
+
+    def _scores(self, learnt: LearntCounts) -> Scores:
+        of, scores = self._experts, learnt.scores
+        return Scores(scores[:of], scores[2 * of], scores[of : 2 * of], scores[2 * of + 1])
 
     def _each(self, learnt: LearntCounts, x: Instance) -> Array:  # float32 [N, K, Y]
         said = np.empty((1, len(x.symbols), self._experts, self._symbols[1]), np.float32)

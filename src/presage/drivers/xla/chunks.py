@@ -7,6 +7,7 @@ import jax
 import numpy as np
 
 from presage.drivers.threads import core_count, over_cores
+from presage.progress import Step
 from presage.spaces import Array
 
 
@@ -14,7 +15,7 @@ def in_chunks(
     play: Callable[[Array], Any],
     trials: int,
     at_most: int,
-    progress: Callable[[int], None] | None = None,
+    progress: Step | None = None,
     finish: Callable[[Array, Any], Any] | None = None,
 ) -> Any:
     """The results of `play` for all trials, joined along their first axis, as NumPy arrays.

@@ -5,7 +5,6 @@ from typing import NamedTuple
 import numpy as np
 
 from presage.drivers.counting.episodes import count_experts
-from presage.drivers.play import Progress
 from presage.forecasters.contract import Forecaster
 from presage.forecasters.direct_table import direct_table
 from presage.forecasters.factored_table import factored_table
@@ -13,6 +12,7 @@ from presage.forecasters.mixture import mixture
 from presage.forecasters.residual_table import residual_table
 from presage.metrics.calibration import Reliability, reliability
 from presage.metrics.intervals import Interval, mean_interval
+from presage.progress import Step
 from presage.spaces import Array, Spaces
 from presage.timeline.episode import Episode
 from presage.worlds.shop import ShopSettings
@@ -61,7 +61,7 @@ def shop_forecasters(spaces: Spaces) -> Forecaster:
     )
 
 
-def run_shop(settings: ShopSettings, trials: int, seed: int, progress: Progress) -> ShopRun:
+def run_shop(settings: ShopSettings, trials: int, seed: int, progress: Step) -> ShopRun:
     """Shops simulated and forecast purchase by purchase."""
     dealt = settings.deal(trials, seed)
     losses = count_experts(shop_forecasters(settings.spaces), dealt.episode, progress)
