@@ -12,6 +12,7 @@ from presage.backtesting.score_columns import score_json
 from presage.errors import SettingError
 from presage.forecasters.catalogue import chosen_forecasters, default_mixture, named_forecasters
 from presage.forecasters.direct_table import marginal_table
+from presage.forecasters.mixture import experts_of
 from presage.spaces import Array
 from tests.problems import MIXED, PLAIN, episode, play_live
 
@@ -110,7 +111,7 @@ def test_forecasters_go_by_their_names() -> None:
     assert not any("backing-off" in name for name in named_forecasters(()))
     with pytest.raises(SettingError, match="no forecaster has this name"):
         chosen_forecasters(("oracle",), PLAIN, ())
-    assert len(default_mixture(MIXED, GROUPS).made_of.experts) == 8
+    assert len(experts_of(default_mixture(MIXED, GROUPS))) == 8
 
 
 def test_scores_of_a_perfect_forecaster(recwarn: pytest.WarningsRecorder) -> None:

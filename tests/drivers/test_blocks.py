@@ -8,6 +8,7 @@ from presage.drivers.batched.episodes import block_episode, block_experts, can_b
 from presage.drivers.xla.episodes import scan_episode, scan_experts
 from presage.errors import SettingError, ShapeError
 from presage.forecasters.contract import Forecaster
+from presage.forecasters.mixture import experts_of
 from tests.problems import FORECASTERS, MIXED, NETWORKS, PLAIN, QUICK, episode
 
 MAKERS = (direct_network, factored_network, residual_network)
@@ -53,7 +54,7 @@ def test_a_network_over_one_episode_by_blocks_says_what_it_says_by_rounds() -> N
 
 
 def test_what_learns_between_trainings_is_refused() -> None:
-    assert not can_block(mixture(PLAIN, [*networks().made_of.experts, residual_table(PLAIN)]))
+    assert not can_block(mixture(PLAIN, [*experts_of(networks()), residual_table(PLAIN)]))
     with pytest.raises(SettingError, match="only networks"):
         block_experts(residual_table(PLAIN), trials("fixed"), 0)
     with pytest.raises(ShapeError, match="leading axis"):

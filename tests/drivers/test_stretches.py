@@ -9,6 +9,7 @@ from presage.drivers.counting.episodes import count_tables, lay_out_log, stretch
 from presage.drivers.counting.weighing import weights_of
 from presage.forecasters.contract import Forecaster
 from presage.forecasters.expert_weights import EarlyWeights
+from presage.forecasters.mixture import pool_of
 from presage.spaces import Array
 from tests.problems import KINDS, MIXED, PLAIN, episode
 
@@ -34,12 +35,12 @@ def test_tables_go_on_from_stretch_to_stretch(kind: str) -> None:
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("weighting", POOLS)
 def test_the_weights_of_a_mixture_go_on_too(kind: str, weighting: str) -> None:
-    dealt, pool = episode(kind, MIXED), POOLS[weighting].made_of
+    dealt, pool = episode(kind, MIXED), pool_of(POOLS[weighting])
     judge = pool.judge if isinstance(pool.rule, EarlyWeights) else None
     counted = count_tables(pool.experts, Episode.stack([dealt]), judge)
     weights: Array = weights_of(pool, counted.feedback, counted.logs, counted.expected, counted.told[:, 1])[0]  # [K, T]
     mixed = np.einsum("kt,tky->ty", weights, np.exp(counted.logs[0]))
-    played = list(stretch_mixture(pool, dealt))
+    played = list(stretch_mixture(POOLS[weighting], dealt))
     assert np.abs(np.concatenate([part.weights for part in played], axis=1) - weights).max() < 1e-6
     assert np.abs(np.exp(np.concatenate([part.log_probabilities for part in played])) - mixed).max() < 1e-6
 

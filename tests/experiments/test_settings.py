@@ -37,6 +37,7 @@ from presage.experiments.synthetic import settings as synthetic
 from presage.experiments.synthetic.figure import mix_rows
 from presage.experiments.tuning import FIRST, SECOND, Search
 from presage.forecasters.contract import Rows
+from presage.forecasters.mixture import experts_of
 from presage.metrics.intervals import mean_interval
 from presage.spaces import Instance
 from presage.worlds.marketplace import DAYS, ENGAGEMENTS, MarketplaceSettings
@@ -130,7 +131,7 @@ def default_of(option: str) -> Any:
 
 def alphas() -> set[float]:
     spaces = Spaces(10, 4, 5)
-    tables = [direct_table(spaces), factored_table(spaces), *mixture(spaces).made_of.experts[:2]]
+    tables = [direct_table(spaces), factored_table(spaces), *experts_of(mixture(spaces))[:2]]
     return {dict(table.settings)["alpha"] for table in tables}
 
 
@@ -234,8 +235,7 @@ BUILT: list[tuple[NetworkSettings, Spaces, int]] = [
 
 
 def experts(settings: NetworkSettings, spaces: Spaces) -> tuple[Forecaster, ...]:
-    found: tuple[Forecaster, ...] = settings.networks(spaces).made_of.experts
-    return found
+    return experts_of(settings.networks(spaces))
 
 
 @pytest.mark.parametrize(("settings", "spaces", "inputs"), BUILT)

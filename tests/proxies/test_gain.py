@@ -91,7 +91,9 @@ def backtested(log: PredictionRows, sign: ProxyCandidate) -> tuple[Array, Array]
     episode, spaces = Episode.varying(x, sign.z, log.y, *moments), Spaces(sizes, sign.symbols, log.outcomes)
     groups = tuple(tuple(range(1, last + 1)) for last in range(1, symbols.shape[1]))
     named = named_forecasters(groups)
-    direct, residual = (play(named[f"{name}-table-backing-off"](spaces), episode, 0) for name in ("direct", "residual"))
+    direct, residual = (
+        play(named[f"{name}-table-backing-off"].make(spaces, groups), episode, 0) for name in ("direct", "residual")
+    )
     return np.asarray(direct) - np.asarray(residual), new_rows(log.x, *moments)
 
 

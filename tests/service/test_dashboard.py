@@ -46,7 +46,9 @@ class WatchedService(FakeService):
     def __init__(self, played: Played, subject: Subject = SUBJECT, names: WatchedNames | None = None) -> None:
         super().__init__(books())
         self.played = played
-        names = names or WatchedNames("books <b>", "mixture", ("closed", "begun", "half"), ("left", "finished"))
+        names = names or WatchedNames(
+            "books <b>", "mixture", "mixture", ("closed", "begun", "half"), ("left", "finished")
+        )
         self.watcher = Watcher(watched(played, subject), names)
         self.lessons = 3
 
@@ -54,7 +56,7 @@ class WatchedService(FakeService):
         self.lessons += 1
         self.watcher.watched()
         counters = self.played.store.counters
-        weights = {"direct-table": 0.3, "residual-table": 0.7}
+        weights = {"direct": 0.3, "residual": 0.7}
         self.watcher.turn(Sample(self.played.store.head.seq, counters, {}, self.lessons, 5, weights, ""))
         return self.watcher.watched()
 
@@ -121,7 +123,7 @@ def test_lines_can_be_told_apart_without_colour(played: Played, tab: Tab) -> Non
 @needs_browser
 @pytest.mark.long
 def test_a_single_forecaster_that_knows_nothing_yet_says_why_panels_are_empty(tab: Tab) -> None:
-    names = WatchedNames("books", "residual-table", ("closed", "begun", "half"), ("left", "finished"))
+    names = WatchedNames("books", "residual-table", "residual", ("closed", "begun", "half"), ("left", "finished"))
     service = WatchedService(play([]), Subject(3, 2, HORIZONS), names)
     with running(service=service) as server:
         tab.open(f"{server.url}/", 390)

@@ -16,7 +16,7 @@ from tests.service.played import (
     play,
 )
 
-NAMES = WatchedNames("books", "mixture", ("closed", "begun", "half"), ("left", "finished"))
+NAMES = WatchedNames("books", "mixture", "mixture", ("closed", "begun", "half"), ("left", "finished"))
 
 
 @pytest.fixture(scope="module")
@@ -26,7 +26,7 @@ def played() -> Played:
 
 def sample(played: Played) -> Sample:
     refused = {(EntryKind.PROXY, Decision.REPEATED): 3, (EntryKind.OUTCOME, Decision.CONFLICT): 2}
-    weights = {"direct-table": 0.25, "direct-network": 0.25, "residual-table": 0.5}
+    weights = {"direct": 0.5, "residual": 0.5}
     return Sample(played.store.head.seq, played.store.counters, refused, 7, 5, weights, "")
 
 

@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from presage.backtesting.families import family_of, proxy_pair
+from presage.backtesting.families import proxy_pair
 from presage.backtesting.leak_check import LeakCheck, check_leaks
 from presage.backtesting.over_time import OverTime, TimeBlocks, block_means, losses_over_time, time_blocks
 from presage.backtesting.replay import Said, replay
@@ -18,7 +18,7 @@ from presage.drivers.threads import over_cores
 from presage.errors import DataError
 from presage.forecasters.catalogue import chosen_forecasters, named_forecasters
 from presage.forecasters.contract import Forecaster
-from presage.forecasters.mixture import Pool
+from presage.forecasters.mixture import Pool, experts_of
 from presage.logs.rows import LogRows, SignalRows
 from presage.logs.signals import NEVER_AT
 from presage.metrics.bootstrap import LEAST, bootstrap_mean
@@ -88,13 +88,14 @@ def family_weights(forecaster: Forecaster, episode: Episode, blocks: TimeBlocks)
 
     The mixture must be of tables.
     """
-    pool = forecaster.made_of
-    if not isinstance(pool, Pool) or not can_count(forecaster):
+    if not isinstance(forecaster.structure, Pool) or not can_count(forecaster):
         return None
-    names = [family_of(expert.name) for expert in pool.experts]
-    families = list(dict.fromkeys(names))
-    belongs = np.array([[name == family for name in names] for family in families], np.float32)  # [F, K]
-    weights = np.concatenate([belongs @ mixed.weights for mixed in stretch_mixture(pool, episode)], axis=1)  # [F, N]
+    each_family = [expert.family for expert in experts_of(forecaster)]
+    families = list(dict.fromkeys(each_family))
+    belongs = np.array([[own == family for own in each_family] for family in families], np.float32)  # [F, K]
+    weights = np.concatenate(
+        [belongs @ mixed.weights for mixed in stretch_mixture(forecaster, episode)], axis=1
+    )  # [F, N]
     return {family: block_means(each, blocks) for family, each in zip(families, weights, strict=True)}
 
 
@@ -169,7 +170,7 @@ def groups_of(task: Task) -> tuple[tuple[int, ...], ...]:
 
 def table_names(task: Task) -> tuple[str, ...]:
     """The forecasters of a backtest that names none: all tables, and their mixture."""
-    return tuple(name for name in named_forecasters(groups_of(task)) if "network" not in name)
+    return tuple(name for name, found in named_forecasters(groups_of(task)).items() if not found.network)
 
 
 def played_names(names: tuple[str, ...]) -> tuple[str, ...]:

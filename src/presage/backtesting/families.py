@@ -1,8 +1,12 @@
 """Families of forecasters: what stands for each on charts, and which direct one a forecaster is compared with."""
 
 from collections.abc import Collection, Mapping
+from typing import get_args
 
-FAMILIES = ("marginal", "direct", "factored", "residual", "mixture")
+from presage.forecasters.catalogue import CATALOGUE
+from presage.forecasters.contract import Family
+
+FAMILIES: tuple[Family, ...] = get_args(Family)
 """From what knows least to what is made of the others."""
 
 DIRECT = ("direct-table-backing-off", "direct-table-shrunk", "direct-table", "direct-network")
@@ -10,12 +14,12 @@ DIRECT = ("direct-table-backing-off", "direct-table-shrunk", "direct-table", "di
 
 
 def family_of(name: str) -> str:
-    """The family of a forecaster.
+    """The family of a forecaster in the catalogue.
 
     >>> family_of("residual-table-backing-off")
     'residual'
     """
-    return name.partition("-")[0]
+    return CATALOGUE[name].family
 
 
 def direct_counterpart(name: str, played: Collection[str]) -> str | None:
@@ -24,16 +28,20 @@ def direct_counterpart(name: str, played: Collection[str]) -> str | None:
     >>> direct_counterpart("residual-table-shrunk", ["direct-table", "direct-table-shrunk"])
     'direct-table-shrunk'
     """
-    family, _, build = name.partition("-")
-    if family == "mixture":
+    if name not in CATALOGUE:
+        return None
+    own = CATALOGUE[name]
+    if own.family == "mixture":
         return next((direct for direct in DIRECT if direct in played), None)
-    same = f"direct-{build}"
-    return same if family in ("factored", "residual") and same in played else None
+    if own.family not in ("factored", "residual"):
+        return None
+    alike = [other for other, each in CATALOGUE.items() if (each.family, each.build) == ("direct", own.build)]
+    return next((other for other in alike if other in played), None)
 
 
 def stand_ins(losses: Mapping[str, float]) -> dict[str, str]:
     """For each family the forecaster of least loss, which stands for it on charts."""
-    found = {}
+    found: dict[str, str] = {}
     for family in FAMILIES:
         own = [name for name in losses if family_of(name) == family]
         if own:

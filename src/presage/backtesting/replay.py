@@ -8,10 +8,11 @@ from pathlib import Path
 
 import numpy as np
 
-from presage.drivers.batched.episodes import block_episode, can_block
+from presage.drivers.batched.episodes import block_episode
 from presage.drivers.counting.episodes import can_count, stretch_mixture, stretch_tables
 from presage.drivers.threads import over_cores
 from presage.drivers.xla.episodes import scan_episode
+from presage.forecasters.back_off import TableParts
 from presage.forecasters.contract import Forecaster
 from presage.forecasters.mixture import Pool
 from presage.spaces import Array
@@ -80,7 +81,7 @@ def replay(forecasters: dict[str, Forecaster], episode: Episode, seed: int, tell
     """
     outcomes = next(iter(forecasters.values())).spaces.outcomes
     kept = KeptRows(forecasters, episode.rounds, outcomes)
-    tables = tuple(name for name, one in forecasters.items() if can_count(one) and not isinstance(one.made_of, Pool))
+    tables = tuple(name for name, one in forecasters.items() if isinstance(one.structure, TableParts))
     # Residual networks take longest and are named last: those that begin first are done first.
     plays = [(name,) for name in reversed(forecasters) if name not in tables] + ([tables] if tables else [])
 
@@ -99,11 +100,11 @@ def _say(forecasters: Sequence[Forecaster], episode: Episode, seed: int) -> Iter
     """What some tables, or one other forecaster, say of the rows, a stretch after another."""
     first = forecasters[0]
     if can_count(first):
-        if isinstance(first.made_of, Pool):
-            yield from (mixed.log_probabilities[:, None] for mixed in stretch_mixture(first.made_of, episode))
+        if isinstance(first.structure, Pool):
+            yield from (mixed.log_probabilities[:, None] for mixed in stretch_mixture(first, episode))
         else:
             yield from stretch_tables(forecasters, episode)
-    elif can_block(first) and not isinstance(first.made_of, Pool):
+    elif first.only_rehearses:
         yield block_episode(first, episode, seed)[:, None]
     else:
         yield np.asarray(scan_episode(first, episode, seed).log_probabilities)[:, None]

@@ -1,7 +1,7 @@
 """The core that serves and learns live: tables by counting, networks by XLA, one set of functions for both."""
 
 import hashlib
-from typing import Any, NamedTuple, Protocol
+from typing import Any, Literal, NamedTuple, Protocol
 
 import numpy as np
 
@@ -21,6 +21,10 @@ jax: Any = Later("jax")
 
 Parameters = tuple[Array, ...]
 """What predictions are computed from, as plain arrays."""
+
+
+Label = Literal["name", "family"]
+"""What experts are told apart by."""
 
 
 class ArrayLayout(NamedTuple):
@@ -72,8 +76,8 @@ class Core(Protocol):
         """The log-probabilities [N, Y] of instances whose proxies are known."""
         ...
 
-    def weights(self, parameters: Parameters) -> dict[str, float]:
-        """The weight of each expert by name; empty unless the forecaster is a mixture."""
+    def weights(self, parameters: Parameters, by: Label = "name") -> dict[str, float]:
+        """The weights of experts by name or by family, those of one label summed; empty unless it is a mixture."""
         ...
 
     def learner(self, key: Any = 0) -> Learning:
@@ -112,11 +116,11 @@ class TableCore:
         """The log-probabilities [N, Y] of instances whose proxies are known."""
         return self._tally.nowcast(LearntCounts(*parameters), x, z)
 
-    def weights(self, parameters: Parameters) -> dict[str, float]:
-        """The weight of each expert, summed over those of one name."""
+    def weights(self, parameters: Parameters, by: Label = "name") -> dict[str, float]:
+        """The weights of experts by name or by family, those of one label summed."""
         if not self.memo_width:
             return {}
-        return _by_name(self.forecaster, self._tally.weights(LearntCounts(*parameters)))
+        return _summed(self.forecaster, self._tally.weights(LearntCounts(*parameters)), by)
 
     def learner(self, key: Any = 0) -> Learning:
         """A learner that knows nothing yet, with its loops compiled; counting draws nothing."""
@@ -186,13 +190,13 @@ class NetworkCore:
         told = [self.forecaster.nowcast(state, Instance(*row[:2]), np.int32(row[2])) for row in rows]
         return np.stack([np.asarray(each, np.float32) for each in told])
 
-    def weights(self, parameters: Parameters) -> dict[str, float]:
-        """The weight of each expert, summed over those of one name."""
-        pool = self.forecaster.made_of
+    def weights(self, parameters: Parameters, by: Label = "name") -> dict[str, float]:
+        """The weights of experts by name or by family, those of one label summed."""
+        pool = self.forecaster.structure
         if not isinstance(pool, Pool):
             return {}
         state = jax.tree.unflatten(self._structure, parameters)
-        return _by_name(self.forecaster, weights(state.scores, pool.share))
+        return _summed(self.forecaster, weights(state.scores, pool.share), by)
 
     def learner(self, key: Any = 0) -> Learning:
         """A learner that knows nothing yet."""
@@ -200,8 +204,9 @@ class NetworkCore:
         return learning
 
 
-def _by_name(forecaster: Forecaster, each: Array) -> dict[str, float]:
+def _summed(forecaster: Forecaster, each: Array, by: Label) -> dict[str, float]:
     found: dict[str, float] = {}
     for expert, weight in zip(experts_of(forecaster), each.tolist(), strict=True):
-        found[expert.name] = found.get(expert.name, 0.0) + weight
+        label = expert.name if by == "name" else expert.family
+        found[label] = found.get(label, 0.0) + weight
     return found

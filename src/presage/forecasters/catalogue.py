@@ -2,10 +2,10 @@
 
 from collections.abc import Callable
 from functools import partial
-from typing import Any
+from typing import Any, NamedTuple
 
 from presage.errors import SettingError
-from presage.forecasters.contract import Forecaster
+from presage.forecasters.contract import Family, Forecaster
 from presage.forecasters.direct_table import direct_table, marginal_table
 from presage.forecasters.factored_table import factored_table
 from presage.forecasters.mixture import mixture
@@ -50,15 +50,65 @@ def default_mixture(spaces: Spaces, groups: Groups) -> Forecaster:
     return mixture(spaces, [*shrunk, *residual])
 
 
-def named_forecasters(groups: Groups) -> dict[str, Callable[[Spaces], Forecaster]]:
-    """What builds each forecaster, by name; `groups` are symbol columns to back off through, coarse to fine."""
-    tables = {"direct-table": direct_table, "factored-table": factored_table, "residual-table": residual_table}
-    named: dict[str, Callable[[Spaces], Forecaster]] = {"marginal": marginal_table, **tables}
-    named |= {f"{name}-shrunk": partial(make, shrinkage=STRENGTH) for name, make in tables.items()}
-    if groups:
-        named |= {f"{n}-backing-off": partial(make, shrinkage=STRENGTH, groups=groups) for n, make in tables.items()}
-    named |= {f"{name}-network": partial(_network, name) for name in ("direct", "factored", "residual")}
-    return named | {"mixture": partial(default_mixture, groups=groups)}
+class NamedForecaster(NamedTuple):
+    """A forecaster that goes by a name."""
+
+    family: Family
+    build: str  # shared by those of other families that are built alike; none of them has the build ""
+    make: Callable[[Spaces, Groups], Forecaster]
+    network: bool = False
+    backs_off: bool = False  # through groups, so that it is there only if the task names some
+
+
+def _tables() -> dict[str, NamedForecaster]:
+    makers: dict[Family, Callable[..., Forecaster]] = {
+        "direct": direct_table,
+        "factored": factored_table,
+        "residual": residual_table,
+    }
+    builds: dict[str, Callable[[Callable[..., Forecaster], Spaces, Groups], Forecaster]] = {
+        "table": lambda make, spaces, _: make(spaces),
+        "table-shrunk": lambda make, spaces, _: make(spaces, shrinkage=STRENGTH),
+        "table-backing-off": lambda make, spaces, groups: make(spaces, shrinkage=STRENGTH, groups=groups),
+    }
+    return {
+        f"{family}-{build}": NamedForecaster(family, build, partial(how, make), backs_off=build == "table-backing-off")
+        for build, how in builds.items()
+        for family, make in makers.items()
+    }
+
+
+def _networks() -> dict[str, NamedForecaster]:
+    families: tuple[Family, ...] = ("direct", "factored", "residual")
+    return {
+        f"{family}-network": NamedForecaster(family, "network", partial(_network, family), network=True)
+        for family in families
+    }
+
+
+def _network(family: Family, spaces: Spaces, _: Groups, output_start: str = "zero") -> Forecaster:
+    module: Any = Later(f"presage.forecasters.{family}_network")  # for JAX, which tables do without
+    made: Forecaster = getattr(module, f"{family}_network")(spaces, replay=REPLAY, l2=L2, output_start=output_start)
+    return made
+
+
+CATALOGUE: dict[str, NamedForecaster] = {
+    "marginal": NamedForecaster("marginal", "", lambda spaces, _: marginal_table(spaces)),
+    **_tables(),
+    **_networks(),
+    "mixture": NamedForecaster("mixture", "", default_mixture),
+}
+"""All of them by name."""
+
+KEPT: dict[str, tuple[Callable[[Spaces, Groups], Forecaster], ...]] = {
+    name: (partial(_network, found.family, output_start="random"),) for name, found in _networks().items()
+}
+"""What builds older revisions, by name. A data folder that was made with one of these can still be served by it."""
+
+
+def named_forecasters(groups: Groups) -> dict[str, NamedForecaster]:
+    """The forecasters that there are by name; `groups` are symbol columns to back off through, coarse to fine."""
+    return {name: found for name, found in CATALOGUE.items() if groups or not found.backs_off}
 
 
 def check_names(names: tuple[str, ...], groups: Groups) -> None:
@@ -67,7 +117,7 @@ def check_names(names: tuple[str, ...], groups: Groups) -> None:
     for name in names:
         if name in named:
             continue
-        if name in named_forecasters(((0,),)):
+        if name in CATALOGUE:
             wrong, remedy = "the task says nothing to back off through", "give back_off in its [forecaster]"
             raise SettingError(wrong, name, remedy)
         raise SettingError("no forecaster has this name", name, nearest(name, named))
@@ -76,27 +126,10 @@ def check_names(names: tuple[str, ...], groups: Groups) -> None:
 def chosen_forecasters(names: tuple[str, ...], spaces: Spaces, groups: Groups) -> dict[str, Forecaster]:
     """The forecasters of these names."""
     check_names(names, groups)
-    named = named_forecasters(groups)
-    return {name: named[name](spaces) for name in names}
+    return {name: CATALOGUE[name].make(spaces, groups) for name in names}
 
 
 def all_revisions(name: str, spaces: Spaces, groups: Groups) -> tuple[Forecaster, ...]:
     """The forecaster of a name, and then its older revisions that are kept."""
     (current,) = chosen_forecasters((name,), spaces, groups).values()
     return (current, *(make(spaces, groups) for make in KEPT.get(name, ())))
-
-
-def _network(name: str, spaces: Spaces, **settings: Any) -> Forecaster:
-    module: Any = Later(f"presage.forecasters.{name}_network")  # for JAX, which tables do without
-    made: Forecaster = getattr(module, f"{name}_network")(spaces, replay=REPLAY, l2=L2, **settings)
-    return made
-
-
-def _first_network(name: str, spaces: Spaces, _: Groups) -> Forecaster:
-    return _network(name, spaces, output_start="random")
-
-
-KEPT: dict[str, tuple[Callable[[Spaces, Groups], Forecaster], ...]] = {
-    f"{name}-network": (partial(_first_network, name),) for name in ("direct", "factored", "residual")
-}
-"""What builds older revisions, by name. A data folder that was made with one of these can still be served by it."""

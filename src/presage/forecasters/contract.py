@@ -1,16 +1,23 @@
 """The one contract every forecaster keeps: pure functions over an explicit state.
 
 Nothing here reads a clock, a disk or a hidden random generator. Predicting never learns and learning never
-predicts. The functions are written once for NumPy and JAX: they compute with whatever arrays the state holds.
-A NumPy state given to `learn` is given up (its tables are updated in place), as a donated JAX buffer would be.
+predicts. `predict` and `nowcast` compute with whatever arrays the state holds, NumPy's or JAX's; `init`, `learn` and
+`rehearse` are JAX's.
 """
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from presage.forecasters.replay import Replay
 from presage.spaces import Array, Instance, Spaces
+
+if TYPE_CHECKING:
+    from presage.forecasters.back_off import TableParts
+    from presage.forecasters.mixture import Pool
+
+Family = Literal["marginal", "direct", "factored", "residual", "mixture"]
+"""What a forecaster knows: outcomes alone, outcomes by instance, or through proxies as well; a mixture has experts."""
 
 State = Any
 """A pytree of arrays made of NamedTuples and tuples."""
@@ -62,9 +69,13 @@ class Forecaster:
     proxies first, in order"""
     rehearse: Callable[[State, Rows, Rows], State] = field(compare=False, repr=False)
     """rehearse(state, proxies, outcomes) -> state, one step on rows drawn again from the replay windows"""
-    made_of: Any = field(default=None, compare=False, repr=False)
-    """What a driver that knows a faster road needs: the chains of a table, the pool of a mixture"""
-    revision: int = 1
+    family: Family = field(kw_only=True)
+    """What it knows; the last residual expert of a mixture now-casts for all"""
+    structure: "TableParts | Pool | None" = field(default=None, compare=False, repr=False, kw_only=True)
+    """What a driver needs for a faster road: the back-offs of a table, the experts of a mixture"""
+    only_rehearses: bool = field(default=False, kw_only=True)
+    """Whether it learns by `rehearse` alone: then nothing it says changes between two trainings"""
+    revision: int = field(default=1, kw_only=True)
     """Which arithmetic it uses: a change by which the same rows teach or predict something else is a new revision"""
 
 

@@ -49,4 +49,13 @@ def direct_network(spaces: Spaces, *, replay: Replay | None = None, **training: 
     settings = tuple(asdict(how).items())
     functions = (init, predict, nowcast, unmoved, rehearse)
     revision = 2 if how.output_start == "zero" else 1
-    return Forecaster("direct-network", spaces, settings, replay or Replay(), *functions, revision=revision)
+    return Forecaster(
+        "direct-network",
+        spaces,
+        settings,
+        replay or Replay(),
+        *functions,
+        family="direct",
+        only_rehearses=True,
+        revision=revision,
+    )

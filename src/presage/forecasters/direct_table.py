@@ -5,7 +5,7 @@ from typing import NamedTuple
 
 from presage.arrays import namespace
 from presage.forecasters.back_off import BackOff, Counts, Prior, TableParts, known
-from presage.forecasters.contract import Forecast, Forecaster, Rows, unmoved
+from presage.forecasters.contract import Family, Forecast, Forecaster, Rows, unmoved
 from presage.forecasters.table_keys import BUCKETS, WHOLE
 from presage.settings import positive
 from presage.spaces import Array, Instance, Spaces
@@ -42,10 +42,12 @@ def direct_table(
     """
     prior = Prior(alpha, shrinkage, groups, buckets)
     chain = prior.chain(spaces.features, spaces.outcomes)
-    return count_outcomes("direct-table", spaces, tuple(asdict(prior).items()), chain)
+    return count_outcomes("direct-table", "direct", spaces, tuple(asdict(prior).items()), chain)
 
 
-def count_outcomes(name: str, spaces: Spaces, settings: tuple[tuple[str, object], ...], chain: BackOff) -> Forecaster:
+def count_outcomes(
+    name: str, family: Family, spaces: Spaces, settings: tuple[tuple[str, object], ...], chain: BackOff
+) -> Forecaster:
     """The forecaster p(y|x) of one counting chain."""
 
     def init(key: Array) -> DirectTable:  # noqa: ARG001
@@ -62,7 +64,8 @@ def count_outcomes(name: str, spaces: Spaces, settings: tuple[tuple[str, object]
         y, weight = known(outcomes.y, outcomes.weight)
         return DirectTable(chain.add(state.outcomes, outcomes.x, (y,), weight))
 
-    return Forecaster(name, spaces, settings, None, init, predict, nowcast, learn, unmoved, TableParts(None, chain))
+    functions = (init, predict, nowcast, learn, unmoved)
+    return Forecaster(name, spaces, settings, None, *functions, family=family, structure=TableParts(None, chain))
 
 
 def marginal_table(spaces: Spaces, alpha: float = 1.0) -> Forecaster:
@@ -76,4 +79,4 @@ def marginal_table(spaces: Spaces, alpha: float = 1.0) -> Forecaster:
     'marginal'
     """
     chain = BackOff((WHOLE,), (), spaces.outcomes, positive("alpha", alpha), 0.0)
-    return count_outcomes("marginal", spaces, (("alpha", alpha),), chain)
+    return count_outcomes("marginal", "marginal", spaces, (("alpha", alpha),), chain)

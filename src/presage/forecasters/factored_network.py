@@ -68,7 +68,16 @@ def factored_network(
     settings = (*asdict(how).items(), ("proxy_rate", proxy_rate), ("h", tuple(asdict(of_h).items())))
     functions = (init, predict, nowcast, unmoved, rehearse)
     revision = 2 if of_h.output_start == "zero" else 1
-    return Forecaster("factored-network", spaces, settings, replay or Replay(), *functions, revision=revision)
+    return Forecaster(
+        "factored-network",
+        spaces,
+        settings,
+        replay or Replay(),
+        *functions,
+        family="factored",
+        only_rehearses=True,
+        revision=revision,
+    )
 
 
 def init_factors(h: TowerPlan, spaces: Spaces, key: Key) -> FactoredNetwork:

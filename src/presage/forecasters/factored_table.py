@@ -4,8 +4,8 @@ from dataclasses import asdict
 from typing import NamedTuple
 
 from presage.arrays import namespace
-from presage.forecasters.back_off import BackOff, Counts, Prior, TableParts, known, pairs
-from presage.forecasters.contract import Forecast, Forecaster, Rows, unmoved
+from presage.forecasters.back_off import Counts, Prior, TableParts, known, pairs
+from presage.forecasters.contract import Family, Forecast, Forecaster, Rows, unmoved
 from presage.forecasters.table_keys import BUCKETS
 from presage.spaces import Array, Instance, Spaces
 
@@ -45,13 +45,15 @@ def factored_table(
     prior = Prior(alpha, shrinkage, groups, buckets)
     h = prior.chain(spaces.features, spaces.proxies)
     g = prior.shared(spaces.proxies, spaces.outcomes)
-    return count_factors("factored-table", spaces, tuple(asdict(prior).items()), h, g)
+    return count_factors("factored-table", "factored", spaces, tuple(asdict(prior).items()), TableParts(h, g))
 
 
 def count_factors(
-    name: str, spaces: Spaces, settings: tuple[tuple[str, object], ...], h: BackOff, g: BackOff
+    name: str, family: Family, spaces: Spaces, settings: tuple[tuple[str, object], ...], parts: TableParts
 ) -> Forecaster:
     """The forecaster sum_z g(y|z) h(z|x) of two counting chains; g may depend on x."""
+    h, g = parts
+    assert h is not None
 
     def init(key: Array) -> FactoredTable:  # noqa: ARG001
         return FactoredTable(h.init(), g.init())
@@ -72,4 +74,5 @@ def count_factors(
         counted = g.add(counted, outcomes.x, *pairs(outcomes.z, outcomes.y, outcomes.weight))
         return FactoredTable(h.add(state.proxies, proxies.x, (z,), weight), counted)
 
-    return Forecaster(name, spaces, settings, None, init, predict, nowcast, learn, unmoved, TableParts(h, g))
+    functions = (init, predict, nowcast, learn, unmoved)
+    return Forecaster(name, spaces, settings, None, *functions, family=family, structure=parts)

@@ -81,7 +81,8 @@ def mixture(
         mixed.nowcast,
         mixed.learn,
         mixed.rehearse,
-        mixed,
+        family="mixture",
+        structure=mixed,
     )
 
 
@@ -160,7 +161,14 @@ class Pool:
 
 def experts_of(forecaster: Forecaster) -> tuple[Forecaster, ...]:
     """The experts of a mixture, or the forecaster alone."""
-    return forecaster.made_of.experts if isinstance(forecaster.made_of, Pool) else (forecaster,)
+    return forecaster.structure.experts if isinstance(forecaster.structure, Pool) else (forecaster,)
+
+
+def pool_of(forecaster: Forecaster) -> Pool:
+    """The pool of a mixture; any other forecaster is refused."""
+    if not isinstance(forecaster.structure, Pool):
+        raise SettingError("only a mixture has experts to weigh", forecaster.name, "use a mixture")
+    return forecaster.structure
 
 
 def revisions_of(forecaster: Forecaster) -> dict[str, int]:
@@ -169,7 +177,7 @@ def revisions_of(forecaster: Forecaster) -> dict[str, int]:
     >>> revisions_of(mixture(Spaces(1, 2, 2)))
     {'direct-table': 1, 'factored-table': 1, 'residual-table': 1, 'mixture': 1}
     """
-    experts = forecaster.made_of.experts if isinstance(forecaster.made_of, Pool) else ()
+    experts = forecaster.structure.experts if isinstance(forecaster.structure, Pool) else ()
     found = {name: revision for expert in experts for name, revision in revisions_of(expert).items()}
     return found | {forecaster.name: forecaster.revision}
 
@@ -187,7 +195,7 @@ def _check_pool(spaces: Spaces, pool: tuple[Forecaster, ...]) -> None:
 
 def _judge(pool: tuple[Forecaster, ...], rule: EarlyWeights | OutcomeWeights) -> int:
     """Which expert now-casts: the last residual one."""
-    residual = [k for k, expert in enumerate(pool) if expert.name.startswith("residual")]
+    residual = [k for k, expert in enumerate(pool) if expert.family == "residual"]
     if not residual and isinstance(rule, EarlyWeights):
         found = [expert.name for expert in pool]
         remedy = 'add a residual table or network, or choose weighting="outcomes"'

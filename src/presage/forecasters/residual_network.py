@@ -101,7 +101,16 @@ def residual_network(
     )
     functions = (init, predict, nowcast, unmoved, rehearse)
     revision = 2 if of_h.output_start == "zero" else 1
-    return Forecaster("residual-network", spaces, settings, replay or Replay(), *functions, revision=revision)
+    return Forecaster(
+        "residual-network",
+        spaces,
+        settings,
+        replay or Replay(),
+        *functions,
+        family="residual",
+        only_rehearses=True,
+        revision=revision,
+    )
 
 
 def residual_inputs(table: Array, z: Array) -> Array:  # [B, Z + Y]

@@ -2,7 +2,7 @@
 
 from dataclasses import asdict
 
-from presage.forecasters.back_off import Prior
+from presage.forecasters.back_off import Prior, TableParts
 from presage.forecasters.contract import Forecaster
 from presage.forecasters.factored_table import count_factors
 from presage.forecasters.table_keys import BUCKETS
@@ -42,4 +42,5 @@ def residual_table(
     prior = Prior(alpha, shrinkage, groups, buckets)
     h = prior.chain(spaces.features, spaces.proxies)
     g = prior.residual(spaces.features, spaces.proxies, spaces.outcomes, positive("kappa", kappa))
-    return count_factors("residual-table", spaces, (*asdict(prior).items(), ("kappa", kappa)), h, g)
+    settings = (*asdict(prior).items(), ("kappa", kappa))
+    return count_factors("residual-table", "residual", spaces, settings, TableParts(h, g))

@@ -39,7 +39,9 @@ def open_service(task_file: Path, folder: Path, settings: Limits, clock: Callabl
     except BaseException:
         store.close()
         raise
-    watcher = Watcher(watch, WatchedNames(task.name, engine.forecaster.name, task.proxy().values, task.outcome.values))
+    shown = engine.forecaster
+    names = WatchedNames(task.name, shown.name, shown.family, task.proxy().values, task.outcome.values)
+    watcher = Watcher(watch, names)
     writer = Writer(store, horizons, clock, teacher.teach, show=watcher.see)
     return LiveService(ServiceParts(task, engine, writer, teacher, clock, watcher), settings)
 

@@ -271,7 +271,7 @@ class LiveService:
 
     def _sample(self) -> Sample:
         writer, teacher, model = self._parts.writer, self._parts.teacher, self._parts.teacher.model
-        weights = self._parts.engine.weights(model.parameters)
+        weights = self._parts.engine.weights(model.parameters, by="family")
         about = teacher.waiting, model.position, weights, self.ready()
         return Sample(writer.head.seq, writer.counters, writer.refused, *about)
 

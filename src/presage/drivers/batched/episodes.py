@@ -20,7 +20,7 @@ from presage.drivers.xla.episodes import trial_keys
 from presage.drivers.xla.rounds import Drawing, at, rehearse_due, rows_at
 from presage.drivers.xla.timetable import EpisodeArrays, lay_out_episode, take_trials, trial_axes
 from presage.errors import SettingError, ShapeError
-from presage.forecasters.contract import Forecaster, State, unmoved
+from presage.forecasters.contract import Forecaster, State
 from presage.forecasters.expert_weights import EarlyWeights
 from presage.forecasters.mixture import Pool, experts_of
 from presage.forecasters.random_keys import Key, Purpose, key_for, root_key
@@ -50,7 +50,7 @@ class BlockPredictions(NamedTuple):
 
 def can_block(forecaster: Forecaster) -> bool:
     """Whether a forecaster is a network or a mixture of networks, which learn by training alone."""
-    return all(expert.learn is unmoved for expert in experts_of(forecaster))
+    return all(expert.only_rehearses for expert in experts_of(forecaster))
 
 
 def block_experts(
@@ -75,7 +75,7 @@ def block_experts(
     def finish(trials: Array, said: BlockPredictions) -> Losses:
         logs = said.logs.reshape(len(trials), -1, *said.logs.shape[-2:])[:, : episodes.rounds]
         experts = log_loss(logs, np.broadcast_to(dealt.y[trials][..., None], logs.shape[:-1])).swapaxes(1, 2)
-        pool = forecaster.made_of
+        pool = forecaster.structure
         if not isinstance(pool, Pool):
             return Losses(experts[:, 0], None)
         feedback = feedback_of(trials, dealt.z, dealt.y, arriving)
@@ -89,7 +89,7 @@ def block_experts(
 
 def block_episode(forecaster: Forecaster, episode: Episode, key: Any) -> Array:  # float32 [T, Y]
     """The log-probabilities of one network in each round of one episode; `scan_episode` gives the same."""
-    if forecaster.learn is not unmoved or forecaster.replay is None or isinstance(forecaster.made_of, Pool):
+    if not forecaster.only_rehearses or forecaster.replay is None:
         raise SettingError("only a network can be played by blocks", forecaster.name, "use scan_episode")
     if episode.trials is not None:
         raise ShapeError("one episode is played at a time here", episode.z.shape, "use block_experts for several")
@@ -121,7 +121,7 @@ def _lay_out(forecaster: Forecaster, episodes: Episode) -> BlockLayout:
     assert forecaster.replay is not None
     every = forecaster.replay.every
     dealt, timetable, _ = lay_out_episode(forecaster.spaces, forecaster.replay, episodes)
-    judged = isinstance(forecaster.made_of, Pool) and isinstance(forecaster.made_of.rule, EarlyWeights)
+    judged = isinstance(forecaster.structure, Pool) and isinstance(forecaster.structure.rule, EarlyWeights)
     most = [_most(order, every) for order in (dealt.proxies, dealt.outcomes)]
     return BlockLayout(BlockProgram(forecaster, judged, *most), timetable.rehearse[: episodes.rounds : every], dealt)
 
@@ -176,7 +176,7 @@ def _play_blocks(program: BlockProgram, due: Array, dealt: EpisodeArrays, root: 
 
 def _each(forecaster: Forecaster, state: State, x: Instance) -> Array:  # [K, Y]
     """What each expert says of one instance."""
-    states = state.experts if isinstance(forecaster.made_of, Pool) else (state,)
+    states = state.experts if isinstance(forecaster.structure, Pool) else (state,)
     each = zip(experts_of(forecaster), states, strict=True)
     return jnp.stack([expert.predict(own, x).log_probabilities for expert, own in each])
 

@@ -74,10 +74,11 @@ class NetworkLearning:
 
     def learn(self, proxies: Lessons, outcomes: Lessons, predictions: int) -> None:
         """Learn from a batch, and train as often as `predictions`, made so far in all, asks for."""
-        for piece in _pieces(proxies, self._memo):
-            self._state = self._run.proxies(self._state, piece)
-        for piece in _pieces(outcomes, self._memo):
-            self._state = self._run.outcomes(self._state, piece)
+        if not self.forecaster.only_rehearses:
+            for piece in _pieces(proxies, self._memo):
+                self._state = self._run.proxies(self._state, piece)
+            for piece in _pieces(outcomes, self._memo):
+                self._state = self._run.outcomes(self._state, piece)
         before, self.predictions = self.predictions, predictions
         if self._windows:
             self._remember(proxies, outcomes)

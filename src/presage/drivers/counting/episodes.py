@@ -25,7 +25,7 @@ from presage.errors import SettingError, ShapeError
 from presage.forecasters.back_off import TableParts
 from presage.forecasters.contract import Forecaster
 from presage.forecasters.expert_weights import EarlyWeights
-from presage.forecasters.mixture import Pool, experts_of
+from presage.forecasters.mixture import Pool, experts_of, pool_of
 from presage.progress import Step
 from presage.spaces import Array
 from presage.timeline.episode import Episode
@@ -46,7 +46,7 @@ class CountedEpisodes(NamedTuple):
 
 def can_count(forecaster: Forecaster) -> bool:
     """Whether a forecaster is a table or a mixture of tables."""
-    return all(isinstance(expert.made_of, TableParts) for expert in experts_of(forecaster))
+    return all(isinstance(expert.structure, TableParts) for expert in experts_of(forecaster))
 
 
 def count_experts(forecaster: Forecaster, episodes: Episode, progress: Step | None = None) -> Losses:
@@ -61,9 +61,9 @@ def count_experts(forecaster: Forecaster, episodes: Episode, progress: Step | No
         raise SettingError("only tables can be played by counting", forecaster.name, "use play_experts")
     if episodes.trials is None:
         raise ShapeError("trials need a leading axis", episodes.z.shape, "use Episode.stack([episode])")
-    pool, experts = forecaster.made_of, experts_of(forecaster)
-    judged = isinstance(pool, Pool) and isinstance(pool.rule, EarlyWeights)
-    laid, (x, z, y) = lay_out(experts, pool.judge if judged else None), episodes.encode(forecaster.spaces)
+    pool, experts = forecaster.structure, experts_of(forecaster)
+    judge = pool.judge if isinstance(pool, Pool) and isinstance(pool.rule, EarlyWeights) else None
+    laid, (x, z, y) = lay_out(experts, judge), episodes.encode(forecaster.spaces)
     arriving = arrivals_in(episodes)
 
     def play_some(trials: Array) -> Losses:
@@ -127,8 +127,9 @@ def stretch_tables(tables: Sequence[Forecaster], episode: Episode) -> Iterator[A
         yield np.log(said, out=said)[0]
 
 
-def stretch_mixture(pool: Pool, episode: Episode) -> Iterator[MixedStretch]:
+def stretch_mixture(forecaster: Forecaster, episode: Episode) -> Iterator[MixedStretch]:
     """What a mixture of tables says in each stretch of an episode."""
+    pool = pool_of(forecaster)
     early = isinstance(pool.rule, EarlyWeights)
     log = lay_out_log(pool.experts, pool.judge if early else None, episode)
     experts, outcomes = len(pool.experts), log.laid.spaces.outcomes

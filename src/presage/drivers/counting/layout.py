@@ -6,7 +6,8 @@ from typing import NamedTuple
 import numpy as np
 
 from presage.drivers.counting.kernels import OUTCOMES, PAIRS, PROXIES, TableShape, TableSizes
-from presage.forecasters.back_off import BackOff, Counts
+from presage.errors import SettingError
+from presage.forecasters.back_off import BackOff, Counts, TableParts
 from presage.forecasters.contract import Forecaster
 from presage.forecasters.table_keys import TableKey
 from presage.spaces import Array, Spaces
@@ -39,6 +40,13 @@ class TableLayout(NamedTuple):
         return tuple(found)
 
 
+def table_parts(table: Forecaster) -> TableParts:
+    """What a table is made of; anything else is refused."""
+    if not isinstance(table.structure, TableParts):
+        raise SettingError("only tables can be counted", table.name, "use a table, or a mixture of tables")
+    return table.structure
+
+
 def lay_out(experts: Sequence[Forecaster], judge: int | None) -> TableLayout:
     """The distinct tables of some experts, and the levels of their chains; `judge` is the one that now-casts."""
     spaces = experts[0].spaces
@@ -55,8 +63,7 @@ def lay_out(experts: Sequence[Forecaster], judge: int | None) -> TableLayout:
             found.append(levels.setdefault((table, found[-1], strength), len(levels)))
         return found
 
-    chains = [expert.made_of for expert in experts]
-    paths = [(path(h, PROXIES), path(g, PAIRS if h else OUTCOMES)) for h, g in chains]
+    paths = [(path(h, PROXIES), path(g, PAIRS if h else OUTCOMES)) for h, g in map(table_parts, experts)]
     contexts = {PROXIES: 1, OUTCOMES: 1, PAIRS: spaces.proxies}
     symbols = {PROXIES: spaces.proxies, OUTCOMES: spaces.outcomes, PAIRS: spaces.outcomes}
     widths = np.array([contexts[kind] * (symbols[kind] + 1) for _, kind in tables])

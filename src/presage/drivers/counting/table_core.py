@@ -21,7 +21,7 @@ from presage.drivers.counting.kernels import (
     nowcast_judge,
     predict_experts,
 )
-from presage.drivers.counting.layout import lay_out
+from presage.drivers.counting.layout import lay_out, table_parts
 from presage.drivers.lessons import Lessons
 from presage.errors import SettingError
 from presage.forecasters.contract import Forecaster, State
@@ -191,10 +191,10 @@ class TableFunctions:
         if not can_count(forecaster):
             raise SettingError("only tables can be tallied", forecaster.name, "use NetworkCore")
         self.forecaster = forecaster
-        pool, experts = forecaster.made_of, experts_of(forecaster)
+        pool, experts = forecaster.structure, experts_of(forecaster)
         self._pool = pool if isinstance(pool, Pool) else None
         self._judge = self._pool.judge if self._pool else 0
-        self._through_proxies = experts[self._judge].made_of.h is not None
+        self._through_proxies = table_parts(experts[self._judge]).h is not None
         self._laid = lay_out(experts, self._judge if self._through_proxies else None)
         self._symbols = forecaster.spaces.proxies, forecaster.spaces.outcomes
         self._experts = len(experts)
@@ -257,7 +257,7 @@ class TableFunctions:
         return Mixture(states, Scores(*(np.asarray(part, np.float32) for part in self._scores(learnt))))
 
     def _state_of(self, expert: Forecaster, counts: Array) -> DirectTable | FactoredTable:
-        h, g = expert.made_of
+        h, g = table_parts(expert)
         if h is None:
             return DirectTable(self._laid.counts(counts, g, OUTCOMES))
         return FactoredTable(self._laid.counts(counts, h, PROXIES), self._laid.counts(counts, g, PAIRS))

@@ -172,17 +172,12 @@ def weigh(
     told: Array,
     *,
     losses: Array | None = None,
-    mixed: Array | None = None,
 ) -> Array:  # [B, T]
     """The losses of a mixture whose experts said `logs` [B, T, K, Y], the logarithms of their probabilities.
 
-    The losses of the experts [B, K, T] are read off what they said unless given. The mixture's own probabilities are
-    added to `mixed` [B, T, Y], which holds zeros, if it is given.
+    The losses of the experts [B, K, T] are read off what they said unless given.
     """
     weights = weights_of(pool, feedback, logs, expected, told)
-    if mixed is not None:
-        for expert in range(logs.shape[2]):
-            mixed += weights[:, expert, :, None] * np.exp(logs[:, :, expert])
     if losses is None:
         losses = np.where(feedback.y[:, None] < 0, np.nan, -_at(logs, feedback.y))
     return -np.log((weights * np.exp(-losses)).sum(axis=1))

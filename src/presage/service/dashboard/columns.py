@@ -81,17 +81,12 @@ class Subject(NamedTuple):
     experts: int = 0
 
 
-def family_of(name: str) -> str:
-    """The family of a forecaster: the first word of its name."""
-    return name.partition("-")[0]
-
-
 def subject_of(forecaster: Forecaster, horizons: Horizons) -> Subject:
     """What is watched of a forecaster."""
     spaces = forecaster.spaces
-    if not isinstance(forecaster.made_of, Pool):
+    if not isinstance(forecaster.structure, Pool):
         return Subject(spaces.proxies, spaces.outcomes, horizons)
-    families = [family_of(expert.name) for expert in experts_of(forecaster)]
+    families = [expert.family for expert in experts_of(forecaster)]
     direct = tuple(place for place, family in enumerate(families) if family == "direct")
     distinct = tuple(dict.fromkeys(families))
     return Subject(spaces.proxies, spaces.outcomes, horizons, distinct, direct, len(families))

@@ -16,7 +16,6 @@ from presage.joining.join import Decision
 from presage.joining.lessons import ObservedEntry, outcome_learnt
 from presage.journal.interface import LogStore
 from presage.journal.readers import read_observed
-from presage.service.dashboard.columns import family_of
 from presage.service.dashboard.drift import Drift, DriftState
 from presage.service.dashboard.feedback_panels import known_panel, pending_panel, reliability_panel, stability_panel
 from presage.service.dashboard.fold import Watch
@@ -41,6 +40,7 @@ class WatchedNames(NamedTuple):
 
     task: str
     forecaster: str
+    family: str
     proxies: tuple[str, ...]
     outcomes: tuple[str, ...]
 
@@ -53,7 +53,7 @@ class Sample(NamedTuple):
     refused: dict[tuple[EntryKind, Decision], int]
     lessons: int  # that wait for the learner
     model: int
-    weights: dict[str, float]  # of experts by name
+    weights: dict[str, float]  # of families of experts
     ready: str
 
 
@@ -117,7 +117,7 @@ class Watcher:
         """Fold what has come, and make a frame if somebody looks."""
         self._fold()
         if sample.weights:
-            self.watch.weigh(_by_family(sample.weights))
+            self.watch.weigh(sample.weights)
         self._lags.append(sample.lessons)
         self.drift = self.watch.look()
         self._idle = not self._asked
@@ -134,7 +134,7 @@ class Watcher:
             number=number,
             task=names.task,
             forecaster=names.forecaster,
-            family=family_of(names.forecaster),
+            family=names.family,
             proxies=list(names.proxies),
             outcomes=list(names.outcomes),
             horizons=(horizons.proxy // 1000, horizons.outcome // 1000),
@@ -171,13 +171,6 @@ class Watcher:
             self._wake.wait(TURN)
             self._wake.clear()
             self.turn(sample())
-
-
-def _by_family(weights: dict[str, float]) -> dict[str, float]:
-    found: dict[str, float] = {}
-    for name, weight in weights.items():
-        found[family_of(name)] = found.get(family_of(name), 0.0) + weight
-    return found
 
 
 def _refused(counts: dict[tuple[EntryKind, Decision], int]) -> dict[str, dict[str, int]]:
