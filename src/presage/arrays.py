@@ -18,14 +18,6 @@ def namespace(array: Array) -> Any:
     return np if isinstance(array, np.ndarray | np.generic) else importlib.import_module("jax.numpy")
 
 
-def add_at(table: Array, index: tuple[Array, ...], amount: Array) -> Array:
-    """`table` with `amount` [B] added at `index`, repeated indices adding up; in place for NumPy."""
-    if isinstance(table, np.ndarray):
-        np.add.at(table, index, amount)
-        return table
-    return table.at[index].add(amount)
-
-
 def log_softmax(logits: Array) -> Array:
     """Log-probabilities along the last axis."""
     xp = namespace(logits)
@@ -38,13 +30,3 @@ def log_sum_exp(logs: Array, axis: int) -> Array:
     xp = namespace(logs)
     most = logs.max(axis=axis, keepdims=True)
     return (xp.log(xp.exp(logs - most).sum(axis=axis, keepdims=True)) + most).squeeze(axis)
-
-
-def after(value: Array, read: Array) -> Array:
-    """`value`, not to be used before `read` is computed.
-
-    XLA copies a whole table that is read and then written in one step, unless the write depends on what was read.
-    """
-    if isinstance(read, np.ndarray | np.generic):
-        return value
-    return value + (0 * read.sum()).astype(value.dtype)

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 from presage.facade import facade
 
 if TYPE_CHECKING:
-    from presage.arrays import add_at, namespace
+    from presage.arrays import namespace
     from presage.backtesting.backtest import to_episode
     from presage.forecasters.back_off import known
     from presage.forecasters.checks import check_forecaster
@@ -29,7 +29,6 @@ __all__ = [
     "ProxyCandidate",
     "Rows",
     "Spaces",
-    "add_at",
     "between",
     "check_forecaster",
     "cut_points",
@@ -59,7 +58,6 @@ __getattr__, __dir__ = facade(
         "ProxyCandidate": "presage.proxies.signals",
         "Rows": "presage.forecasters.contract",
         "Spaces": "presage.spaces",
-        "add_at": "presage.arrays",
         "between": "presage.settings",
         "check_forecaster": "presage.forecasters.checks",
         "cut_points": "presage.proxies.candidates",

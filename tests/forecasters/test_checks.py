@@ -70,10 +70,15 @@ def looks_at_the_compiler(good: Forecaster) -> Forecaster:
 
 
 def knows_only_jax(good: Forecaster) -> Forecaster:
-    def learn(state: Any, proxies: Any, outcomes: Any) -> Any:
-        return state if isinstance(outcomes.weight, np.ndarray) else good.learn(state, proxies, outcomes)
+    def predict(state: Any, x: Any) -> Forecast:
+        learnt = isinstance(state.outcomes[0], jax.Array)
+        return good.predict(state if learnt else good.init(jax.random.key(0)), x)
 
-    return replace(good, learn=learn)
+    return replace(good, predict=predict)
+
+
+def learns_between_rehearsals(good: Forecaster) -> Forecaster:
+    return replace(good, only_rehearses=True)
 
 
 BREAKAGES: dict[str, Callable[[Forecaster], Forecaster]] = {
@@ -83,7 +88,8 @@ BREAKAGES: dict[str, Callable[[Forecaster], Forecaster]] = {
     "rows with weight change something": never_learns,
     "rows learnt together are as rows learnt one after the other": counts_a_batch_once,
     "compiled functions give what plain ones give": looks_at_the_compiler,
-    "a NumPy state predicts and learns as a JAX one": knows_only_jax,
+    "a NumPy state predicts as a JAX one": knows_only_jax,
+    "what only rehearses is not moved by learning": learns_between_rehearsals,
 }
 
 

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import NamedTuple
 
-from presage.arrays import add_at, jnp, namespace
+from presage.arrays import jnp, namespace
 from presage.errors import SettingError
 from presage.forecasters.table_keys import BUCKETS, WHOLE, TableKey, table_key
 from presage.settings import strength, whole
@@ -55,7 +55,7 @@ class BackOff:
     def add(self, counts: Counts, x: Instance, cell: tuple[Array, ...], weight: Array) -> Counts:
         """The counts with rows of x [B], cell (context..., symbol) each [B] and weight [B] added."""
         return tuple(
-            add_at(table, (key.row(x.symbols), *cell), weight) for key, table in zip(self.keys, counts, strict=True)
+            table.at[(key.row(x.symbols), *cell)].add(weight) for key, table in zip(self.keys, counts, strict=True)
         )
 
 

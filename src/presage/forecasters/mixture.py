@@ -4,9 +4,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any, Literal, NamedTuple
 
-import numpy as np
-
-from presage.arrays import after, jax, jnp, log_sum_exp, namespace
+from presage.arrays import jax, jnp, log_sum_exp, namespace
 from presage.errors import SettingError
 from presage.forecasters.contract import Forecast, Forecaster, Memo, Rows, State
 from presage.forecasters.direct_table import direct_table
@@ -126,19 +124,19 @@ class Pool:
     def _learn_proxy(self, state: Mixture, row: Rows) -> Mixture:
         each = self._each(state, _first(row.x))
         # The experts' tables are written only after they have been read.
-        learnt = self._experts_learn(state, row._replace(weight=after(row.weight, each)), _none_of(row))
+        learnt = self._experts_learn(state, row._replace(weight=_after(row.weight, each)), _none_of(row))
         scores = self.rule.proxy(state.scores, self._expected_losses(learnt, row, each))
         return learnt._replace(scores=_choose((row.weight > 0) & (row.y < 0), scores, state.scores))
 
     def _learn_outcome(self, state: Mixture, row: Rows) -> Mixture:
-        y = namespace(row.y).maximum(row.y[0], 0)
+        y = jnp.maximum(row.y[0], 0)
         each = row.memo.log_probabilities[0]  # [K, Y]
         losses = -each[:, y]  # [K]
         expected = self._expected_losses(state, row, each)
         alone = self.rule.outcome_alone(state.scores, losses)
         scores = _choose(row.z >= 0, self.rule.outcome(state.scores, losses, expected), alone)
         # As above, and after the now-cast of the proxy learnt in the same round.
-        outcome = row._replace(weight=after(row.weight, expected + state.scores.expected))
+        outcome = row._replace(weight=_after(row.weight, expected + state.scores.expected))
         learnt = self._experts_learn(state, _none_of(row), outcome)
         return learnt._replace(scores=_choose(row.weight > 0, scores, state.scores))
 
@@ -152,10 +150,10 @@ class Pool:
 
     def _each(self, state: Mixture, x: Instance) -> Array:  # [K, Y]
         pool = zip(self.experts, state.experts, strict=True)
-        return namespace(state.scores.expected).stack([e.predict(own, x).log_probabilities for e, own in pool])
+        return jnp.stack([expert.predict(own, x).log_probabilities for expert, own in pool])
 
     def _expected_losses(self, state: Mixture, row: Rows, each: Array) -> Array:  # [K]
-        likely = namespace(row.z).exp(self.nowcast(state, _first(row.x), namespace(row.z).maximum(row.z[0], 0)))  # [Y]
+        likely = jnp.exp(self.nowcast(state, _first(row.x), jnp.maximum(row.z[0], 0)))  # [Y]
         return -(each * likely).sum(-1)
 
 
@@ -205,21 +203,23 @@ def _judge(pool: tuple[Forecaster, ...], rule: EarlyWeights | OutcomeWeights) ->
 
 def _fold(step: Callable[[Mixture, Rows], Mixture], state: Mixture, rows: Rows) -> Mixture:
     """The state after `step` with each row in turn, a row at a time."""
-    count = rows.weight.shape[0]
-    if count == 1:
+    if rows.weight.shape[0] == 1:
         return step(state, rows)
-    if isinstance(rows.weight, np.ndarray):
-        for index in range(count):
-            state = step(state, jax.tree.map(lambda part, at=index: part[at : at + 1], rows))
-        return state
     one_by_one = jax.tree.map(lambda part: part[:, None], rows)
     last: Mixture = jax.lax.scan(lambda state, row: (step(state, row), None), state, one_by_one)[0]
     return last
 
 
 def _choose(condition: Array, then: Scores, otherwise: Scores) -> Scores:
-    xp = namespace(condition)
-    return Scores(*(xp.where(condition[0], *both) for both in zip(then, otherwise, strict=True)))
+    return Scores(*(jnp.where(condition[0], *both) for both in zip(then, otherwise, strict=True)))
+
+
+def _after(value: Array, read: Array) -> Array:
+    """`value`, not to be used before `read` is computed.
+
+    XLA copies a whole table that is read and then written in one step, unless the write depends on what was read.
+    """
+    return value + (0 * read.sum()).astype(value.dtype)
 
 
 def _first(x: Instance) -> Instance:
