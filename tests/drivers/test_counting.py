@@ -63,6 +63,8 @@ def test_the_loops_say_the_same_uncompiled(kind: str, monkeypatch: pytest.Monkey
     quick = count_experts(mixture(PLAIN), dealt)
     for name in ("locate_rows", "count_symbol", "read_level", "predict_experts", "nowcast_judge"):
         monkeypatch.setattr(kernels, name, getattr(kernels, name).py_func)
+    for name in ("weigh_proxy", "weigh_outcome"):
+        monkeypatch.setattr(weighed, name, getattr(weighed, name).py_func)
     for module, name in (
         (counted, "counting_loop"),
         (counted, "scoring_loop"),

@@ -79,8 +79,8 @@ def block_experts(
         if not isinstance(pool, Pool):
             return Losses(experts[:, 0], None)
         feedback = feedback_of(trials, dealt.z, dealt.y, arriving)
-        expected = _by_row(every, said.expected, feedback.proxies, feedback.proxies_known)
-        told = _by_row(every, said.told, feedback.outcomes, feedback.outcomes_known)
+        expected = _by_arrival(every, said.expected, feedback.proxies_known, episodes.rounds)
+        told = _by_arrival(every, said.told, feedback.outcomes_known, episodes.rounds)
         return Losses(weigh(pool, feedback, logs, expected, told), experts)
 
     losses: Losses = in_chunks(play_chunk, episodes.trials, 10, progress, finish)
@@ -181,14 +181,14 @@ def _each(forecaster: Forecaster, state: State, x: Instance) -> Array:  # [K, Y]
     return jnp.stack([expert.predict(own, x).log_probabilities for expert, own in each])
 
 
-def _by_row(every: int, by_block: Array, rows: Array, known: Array) -> Array:  # [B, T, ...]
-    """What was computed of rows in the block in which they arrived, by row; 0 where they never did."""
-    ordered = np.zeros((len(by_block), rows.shape[-1], by_block.shape[-1]), np.float32)
+def _by_arrival(every: int, by_block: Array, known: Array, rounds: int) -> Array:  # [B, T, ...]
+    """What was computed of rows in the block in which they arrived, in the order of arrival."""
+    ordered = np.zeros((len(by_block), rounds, by_block.shape[-1]), np.float32)
     if by_block.shape[2] == 0:
         return ordered
-    for own in range(len(rows)):
-        trials = slice(None) if len(rows) == 1 else own
+    for own in range(len(known)):
+        trials = slice(None) if len(known) == 1 else own
         position = np.arange(known[own, -1])
         block = (np.searchsorted(known[own], position, side="right") - 1) // every
-        ordered[trials, rows[own, position]] = by_block[trials, block, position - known[own, block * every]]
+        ordered[trials, position] = by_block[trials, block, position - known[own, block * every]]
     return ordered

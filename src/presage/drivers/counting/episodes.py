@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from presage.drivers.counting.kernels import WHOLE, FeedbackArrays, Stretch, counting_loop
+from presage.drivers.counting.kernels import FeedbackArrays, counting_loop
 from presage.drivers.counting.layout import TableLayout, lay_out
 from presage.drivers.counting.weighing import (
     arrivals_in,
@@ -35,13 +35,13 @@ CELLS = 200_000
 
 
 class CountedEpisodes(NamedTuple):
-    """What K tables said in B trials; the last two have no rounds without a judge."""
+    """What K tables said in B trials; the last two are in the order of arrival, and empty without a judge."""
 
     feedback: FeedbackArrays
     logs: Array  # [B, T, K, Y]: log-probabilities
     losses: Array  # [B, K, T]
-    expected: Array  # [B, T, K]: the losses the judge expected of them when the proxy of a row came
-    told: Array  # [B, 2, T, Y]: the outcomes it told when the proxy came, and when the outcome did
+    expected: Array  # [B, T, K]: the losses the judge expected of them when proxies came
+    told: Array  # [B, 2, T, Y]: its now-casts when proxies came, and when outcomes did
 
 
 def can_count(forecaster: Forecaster) -> bool:
@@ -99,7 +99,7 @@ def _count(laid: TableLayout, rows: Array, feedback: FeedbackArrays) -> CountedE
     told = np.ones((trials, 2, judged, outcomes), np.float32)
     counts = np.empty(laid.sizes.cells)
     loop = counting_loop(laid.spaces.proxies, outcomes)
-    loop(laid.shape, laid.sizes, WHOLE, counts, rows, feedback, said, again, told)
+    loop(laid.shape, laid.sizes, 0, counts, rows, feedback, said, again, told)
     logs = np.log(said, out=said)
     then = logs if at_once else np.log(again, out=again)
     losses = np.empty((trials, experts, rounds), np.float32)
@@ -140,7 +140,7 @@ def stretch_mixture(forecaster: Forecaster, episode: Episode) -> Iterator[MixedS
         _keep(kept[0], start, counted.said[0])
         expected = counted.expected()
         leads = np.empty((1, experts, stop - start), np.float32)
-        parts = Stretch(start, False), scores, log.feedback, kept, expected, counted.told[:, 1], leads
+        parts = start, scores, log.feedback, kept, expected, counted.told[:, 1], leads
         weighing_loop(outcomes)(weighing_of(pool), *parts)
         weights = to_weights(pool, leads)[0]
         mixed = np.empty((stop - start, outcomes), np.float32)
@@ -189,8 +189,8 @@ class StretchedLog:
         said = np.empty((1, stop - start, len(shape.g), spaces.outcomes), np.float32)
         again = np.empty((1, arriving[0], len(shape.g), spaces.outcomes), np.float32)
         told = np.ones((1, 2, max(arriving), spaces.outcomes), np.float32)
-        loop, stretch = counting_loop(spaces.proxies, spaces.outcomes), Stretch(start, False)
-        loop(shape, self.laid.sizes, stretch, self.counts, self.rows, self.feedback, said, again, told)
+        loop = counting_loop(spaces.proxies, spaces.outcomes)
+        loop(shape, self.laid.sizes, start, self.counts, self.rows, self.feedback, said, again, told)
         return CountedStretch(said, again, told)
 
 

@@ -72,17 +72,6 @@ class FeedbackArrays(NamedTuple):
     outcomes_known: Array
 
 
-class Stretch(NamedTuple):
-    """Which rounds of the trials are played now, and where what belongs to feedback is found."""
-
-    start: int  # the first of them
-    whole: bool  # whether these are all rounds; feedback then has the place of its row, else that among what arrives
-
-
-WHOLE = Stretch(0, True)
-"""All rounds at once."""
-
-
 class Weighing(NamedTuple):
     """How experts are weighed: by expected losses before outcomes come, or by outcomes alone."""
 
@@ -170,38 +159,63 @@ def nowcast_judge(
             told[symbol] = max(by_level[last, z * outcomes + symbol], LEAST)
 
 
+@inlined
+def weigh_proxy(scores: Array, losses: Array, mean: float, gamma: float) -> None:
+    """Adds to `scores` [2 K + 2] the losses expected of K experts, and their mean, as a proxy came before its outcome.
+
+    The scores are those of `presage.forecasters.expert_weights`: S, B, M and n.
+    """
+    experts = len(losses)
+    for expert in range(experts):
+        scores[expert] = gamma * scores[expert] + losses[expert] - mean
+    scores[2 * experts] = gamma * scores[2 * experts] + 1.0
+
+
+@inlined
+def weigh_outcome(scores: Array, losses: Array, mean: float, matures: bool, gamma: float) -> None:
+    """Adds to `scores` the losses of experts as an outcome came; if it matures, those beyond what was expected."""
+    experts = len(losses)
+    first = experts if matures else 0
+    for expert in range(experts):
+        scores[first + expert] = gamma * scores[first + expert] + losses[expert] - mean
+    if matures:
+        scores[2 * experts + 1] = gamma * scores[2 * experts + 1] + 1.0
+    else:
+        scores[2 * experts] = gamma * scores[2 * experts]
+
+
 @lru_cache(maxsize=64)
 def counting_loop(proxies: int, outcomes: int) -> Function:
     """The loop over events that counts, for so many symbols."""
 
     def count_rounds(
-        shape: TableShape, sizes: TableSizes, stretch: Stretch, counts: Array, rows: Array, feedback: FeedbackArrays,
+        shape: TableShape, sizes: TableSizes, start: int, counts: Array, rows: Array, feedback: FeedbackArrays,
         said: Array, again: Array, told: Array,
     ) -> None:  # fmt: skip
         """Writes what each expert says in each round, and what is said of each row as its feedback comes.
 
-        `counts` [cells] go on from the stretch before. `rows` int32 [keys, B, T] are the rows that instances name.
+        `counts` [cells] go on from the rounds before `start`. `rows` int32 [keys, B, T] are those that instances name.
         Fills `said` [B, S, K, Y] for S rounds; if it has places, `again` [B, P, K, Y] with what the experts say of a
         row just before its proxy is learnt; and if there is a judge, `told` [B, 2, P, Y] with its now-casts of a row's
-        outcome as the proxy comes and as the outcome does.
+        outcome as the proxy comes and as the outcome does. Both are in the order of arrival.
         """
-        last = stretch.start + said.shape[1]
+        last = start + said.shape[1]
         places = np.empty(len(shape.kinds), np.int64)
         by_level = np.empty((len(shape.parents), proxies * max(proxies, outcomes)))
         mixed, cast, symbols = np.empty(outcomes), np.empty(outcomes), (proxies, outcomes)
         for trial in range(said.shape[0]):
             own = trial if len(feedback.proxies) > 1 else 0
-            if stretch.start == 0:
+            if start == 0:
                 counts[:] = 0
-            earlier = max(stretch.start - 1, 0)
+            earlier = max(start - 1, 0)
             first_proxy, first_outcome = feedback.proxies_known[own, earlier], feedback.outcomes_known[own, earlier]
-            for now in range(stretch.start, last + 1):
+            for now in range(start, last + 1):
                 if now == last and last < feedback.z.shape[1]:
                     break  # after the last round of all, feedback is still noted down
                 before = max(now - 1, 0)
                 for position in range(feedback.proxies_known[own, before], feedback.proxies_known[own, now]):
                     row = feedback.proxies[own, position]
-                    at = row if stretch.whole else position - first_proxy
+                    at = position - first_proxy
                     z, y = feedback.z[trial, row], feedback.y[trial, row]
                     locate_rows(sizes, rows, trial, row, places)
                     if again.shape[1]:
@@ -218,7 +232,7 @@ def counting_loop(proxies: int, outcomes: int) -> Function:
                             told[trial, 0, at, symbol] = cast[symbol]
                 for position in range(feedback.outcomes_known[own, before], feedback.outcomes_known[own, now]):
                     row = feedback.outcomes[own, position]
-                    at = row if stretch.whole else position - first_outcome
+                    at = position - first_outcome
                     z, y = feedback.z[trial, row], feedback.y[trial, row]
                     locate_rows(sizes, rows, trial, row, places)
                     count_symbol(counts, shape.kinds, places, OUTCOMES, 0, y, outcomes)
@@ -233,7 +247,7 @@ def counting_loop(proxies: int, outcomes: int) -> Function:
                     break
                 locate_rows(sizes, rows, trial, now, places)
                 predict_experts(
-                    counts, shape, sizes.strengths, places, symbols, by_level, mixed, said, trial, now - stretch.start
+                    counts, shape, sizes.strengths, places, symbols, by_level, mixed, said, trial, now - start
                 )
 
     return compiled(count_rounds)

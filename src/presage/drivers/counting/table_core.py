@@ -20,6 +20,8 @@ from presage.drivers.counting.kernels import (
     locate_rows,
     nowcast_judge,
     predict_experts,
+    weigh_outcome,
+    weigh_proxy,
 )
 from presage.drivers.counting.layout import lay_out, table_parts
 from presage.drivers.lessons import Lessons
@@ -92,7 +94,7 @@ def proxy_learning_loop(proxies: int, outcomes: int) -> Function:
         places = np.empty(len(shape.kinds), np.int64)
         by_level = np.empty((len(shape.parents), proxies * max(proxies, outcomes)))
         mixed, cast, symbols = np.empty(outcomes), np.empty(outcomes), (proxies, outcomes)
-        now = np.empty((1, 1, experts, outcomes))
+        now, expected = np.empty((1, 1, experts, outcomes)), np.empty(experts)
         for row in range(len(z)):
             locate_rows(sizes, rows, 0, row, places)
             weighs = len(scores) > 0 and weighing.early and y[row] < 0
@@ -108,11 +110,9 @@ def proxy_learning_loop(proxies: int, outcomes: int) -> Function:
                     loss = 0.0
                     for symbol in range(outcomes):
                         loss -= cast[symbol] * np.log(now[0, 0, expert, symbol])
-                    now[0, 0, expert, 0] = loss
+                    expected[expert] = loss
                     mean += loss / experts
-                for expert in range(experts):
-                    scores[expert] = weighing.gamma * scores[expert] + now[0, 0, expert, 0] - mean
-                scores[2 * experts] = weighing.gamma * scores[2 * experts] + 1.0
+                weigh_proxy(scores, expected, mean, weighing.gamma)
 
     return compiled(learn_proxies)
 
@@ -149,13 +149,7 @@ def outcome_learning_loop(proxies: int, outcomes: int) -> Function:
                             loss += cast[symbol] * memo[row, expert, symbol]
                     fresh[expert] = loss
                     mean += loss / experts
-                at = experts if matures else 0
-                for expert in range(experts):
-                    scores[at + expert] = weighing.gamma * scores[at + expert] + fresh[expert] - mean
-                if matures:
-                    scores[2 * experts + 1] = weighing.gamma * scores[2 * experts + 1] + 1.0
-                else:
-                    scores[2 * experts] = weighing.gamma * scores[2 * experts]
+                weigh_outcome(scores, fresh, mean, matures, weighing.gamma)
             count_symbol(counts, shape.kinds, places, OUTCOMES, 0, y[row], outcomes)
             if z[row] >= 0:
                 count_symbol(counts, shape.kinds, places, PAIRS, z[row], y[row], outcomes)

@@ -4,7 +4,15 @@ from functools import lru_cache
 
 import numpy as np
 
-from presage.drivers.counting.kernels import WHOLE, FeedbackArrays, Function, Stretch, Weighing, compiled
+from presage.drivers.counting.kernels import (
+    SOURCE,
+    FeedbackArrays,
+    Function,
+    Weighing,
+    compiled,
+    weigh_outcome,
+    weigh_proxy,
+)
 from presage.forecasters.expert_weights import EarlyWeights
 from presage.forecasters.mixture import Pool
 from presage.spaces import Array
@@ -19,8 +27,7 @@ def scoring_loop(outcomes: int) -> Function:
     def score_rounds(logs: Array, y: Array, then: Array, told: Array, losses: Array, expected: Array) -> None:
         """Writes the losses [B, K, T] of experts that said `logs` [B, T, K, Y], and those that were expected.
 
-        The latter, [B, T, K], are of what they said `then` [B, T, K, Y], under the outcomes told [B, T, Y]; none if
-        they have no rounds.
+        The latter, [B, P, K], are of what they said `then` [B, P, K, Y], under the outcomes told [B, P, Y].
         """
         for trial in range(logs.shape[0]):
             for now in range(logs.shape[1]):
@@ -40,44 +47,39 @@ def scoring_loop(outcomes: int) -> Function:
 @lru_cache(maxsize=64)
 def weighing_loop(outcomes: int) -> Function:
     """The loop over events that weighs, for so many outcomes."""
+    kernels = SOURCE
 
     def weigh_rounds(
-        weighing: Weighing, stretch: Stretch, scores: Array, feedback: FeedbackArrays, logs: Array, expected: Array,
+        weighing: Weighing, start: int, scores: Array, feedback: FeedbackArrays, logs: Array, expected: Array,
         told: Array, leads: Array,
     ) -> None:  # fmt: skip
         """Writes into `leads` [B, K, S] the log-weight of each expert in each round, beside the heaviest one.
 
-        `scores` [B, 2 K + 2] go on from the stretch before: S, B, M and n of `presage.forecasters.expert_weights`.
-        `logs` [B, O, K, Y] are what the experts said, row r of a stretch at r modulo O; `expected` [B, P, K] the
-        losses the judge expected of them when the proxy came; `told` [B, P, Y] its now-cast when the outcome came.
+        `scores` [B, 2 K + 2] go on from the rounds before `start`. `logs` [B, O, K, Y] are what the experts said, row r
+        at r modulo O. In the order of arrival: `expected` [B, P, K] are the losses the judge expected of them when a
+        proxy came, and `told` [B, P, Y] its now-cast when an outcome came.
         """
-        trials, experts = logs.shape[0], logs.shape[2]
-        gamma, evenly = weighing.gamma, 1.0 / experts
-        total, lean, fresh = np.empty(experts), np.empty(experts), np.empty(experts)
-        for trial in range(trials):
-            own = trial if len(feedback.proxies) > 1 else 0
-            total[:], lean[:] = scores[trial, :experts], scores[trial, experts : 2 * experts]
-            mass, matured = scores[trial, 2 * experts], scores[trial, 2 * experts + 1]
-            earlier = max(stretch.start - 1, 0)
+        _ = kernels
+        experts = logs.shape[2]
+        fresh, evenly = np.empty(experts), 1.0 / experts
+        for trial in range(logs.shape[0]):
+            own, known = trial if len(feedback.proxies) > 1 else 0, scores[trial].copy()
+            earlier = max(start - 1, 0)
             first_proxy, first_outcome = feedback.proxies_known[own, earlier], feedback.outcomes_known[own, earlier]
-            for now in range(stretch.start, stretch.start + leads.shape[2]):
+            for now in range(start, start + leads.shape[2]):
                 before = max(now - 1, 0)
                 if weighing.early:
                     for position in range(feedback.proxies_known[own, before], feedback.proxies_known[own, now]):
                         row = feedback.proxies[own, position]
-                        at = row if stretch.whole else position - first_proxy
-                        if feedback.outcome_seen[own, row] < feedback.proxy_seen[own, row]:
-                            continue
-                        mean = 0.0
-                        for expert in range(experts):
-                            mean += expected[trial, at, expert] * evenly
-                        for expert in range(experts):
-                            total[expert] = gamma * total[expert] + expected[trial, at, expert] - mean
-                        mass = gamma * mass + 1.0
+                        if feedback.outcome_seen[own, row] >= feedback.proxy_seen[own, row]:
+                            mean = 0.0
+                            for expert in range(experts):
+                                fresh[expert] = expected[trial, position - first_proxy, expert]
+                                mean += fresh[expert] * evenly
+                            weigh_proxy(known, fresh, mean, weighing.gamma)
                 for position in range(feedback.outcomes_known[own, before], feedback.outcomes_known[own, now]):
                     row = feedback.outcomes[own, position]
-                    at, place = (row, row) if stretch.whole else (position - first_outcome, row % logs.shape[1])
-                    y = feedback.y[trial, row]
+                    at, place, y = position - first_outcome, row % logs.shape[1], feedback.y[trial, row]
                     matures = weighing.early and feedback.proxy_seen[own, row] <= feedback.outcome_seen[own, row]
                     mean = 0.0
                     for expert in range(experts):
@@ -87,22 +89,15 @@ def weighing_loop(outcomes: int) -> Function:
                                 loss += told[trial, at, symbol] * logs[trial, place, expert, symbol]
                         fresh[expert] = loss
                         mean += loss * evenly
-                    if matures:
-                        matured = gamma * matured + 1.0
-                        for expert in range(experts):
-                            lean[expert] = gamma * lean[expert] + fresh[expert] - mean
-                    else:
-                        mass = gamma * mass
-                        for expert in range(experts):
-                            total[expert] = gamma * total[expert] + fresh[expert] - mean
+                    weigh_outcome(known, fresh, mean, matures, weighing.gamma)
+                mass, matured = known[2 * experts], known[2 * experts + 1]
                 least, debiased = np.inf, mass / max(matured, 1.0)
                 for expert in range(experts):
-                    fresh[expert] = total[expert] + debiased * lean[expert]
+                    fresh[expert] = known[expert] + debiased * known[experts + expert]
                     least = min(least, fresh[expert])
                 for expert in range(experts):
-                    leads[trial, expert, now - stretch.start] = least - fresh[expert]
-            scores[trial, :experts], scores[trial, experts : 2 * experts] = total, lean
-            scores[trial, 2 * experts], scores[trial, 2 * experts + 1] = mass, matured
+                    leads[trial, expert, now - start] = least - fresh[expert]
+            scores[trial] = known
 
     return compiled(weigh_rounds)
 
@@ -141,12 +136,12 @@ def feedback_of(trials: Array, z: Array, y: Array, arriving: list[Array]) -> Fee
 def weights_of(pool: Pool, feedback: FeedbackArrays, logs: Array, expected: Array, told: Array) -> Array:  # [B, K, T]
     """The weights of the experts of a mixture in every round, who said `logs` [B, T, K, Y].
 
-    Early weights need what the judge knew of each row: the losses it expected of the experts when the proxy came
-    [B, T, K], and the outcomes it told when the outcome came [B, T, Y].
+    Early weights need what the judge knew, in the order of arrival: the losses it expected of the experts when proxies
+    came [B, T, K], and its now-casts when outcomes came [B, T, Y].
     """
     trials, rounds, experts, outcomes = logs.shape
     leads, scores = np.empty((trials, experts, rounds), np.float32), np.zeros((trials, 2 * experts + 2))
-    weighing_loop(outcomes)(weighing_of(pool), WHOLE, scores, feedback, logs, expected, told, leads)
+    weighing_loop(outcomes)(weighing_of(pool), 0, scores, feedback, logs, expected, told, leads)
     return to_weights(pool, leads)
 
 
