@@ -4,10 +4,12 @@ import numpy as np
 import pytest
 
 from presage import Episode, Forecaster, Spaces, direct_network
+from presage.drivers.core import core_for
 from presage.drivers.counting.table_core import LearntCounts, TableFunctions
 from presage.drivers.lessons import Lessons
 from presage.drivers.xla.episodes import scan_episode
 from presage.errors import SettingError
+from presage.forecasters.catalogue import default_mixture
 from presage.spaces import EMPTY, Array, Instance
 from tests.drivers.test_counting import backing_off
 from tests.problems import FORECASTERS, KINDS, MIXED, PLAIN, TABLES, episode
@@ -95,6 +97,14 @@ def test_counts_of_twice_the_shape_are_not_shared() -> None:
     assert isinstance(one, LearntCounts)
     one.counts[:] = 1
     assert two.counts.sum() == 0
+
+
+def test_weights_are_summed_by_name_or_by_family() -> None:
+    core = core_for(default_mixture(MIXED, ((1,),)))
+    parameters = core.learner().parameters()
+    by_family = core.weights(parameters, by="family")
+    assert by_family == pytest.approx({"direct": 2 / 8, "factored": 2 / 8, "residual": 4 / 8})
+    assert core.weights(parameters) == pytest.approx({f"{name}-table": part for name, part in by_family.items()})
 
 
 def test_networks_are_refused() -> None:

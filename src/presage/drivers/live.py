@@ -56,7 +56,6 @@ class Learner:
         self.predictions = 0
         self._core = core_for(forecaster)
         self._learning = self._core.learner(key)
-        self._parameters = self._learning.parameters()
         self._open: dict[int, OpenRow] = {}
         features = forecaster.spaces.features
         x = Instance(np.zeros((0, features.slots), np.int32), np.zeros((0, features.dense), np.float32))
@@ -78,7 +77,7 @@ class Learner:
         instance = self.forecaster.spaces.encode(x)
         self.rehearse()
         row = Instance(instance.symbols[None], instance.dense[None])
-        said = self._core.predict(self._parameters, row)
+        said = self._core.predict(self._learning.parameters(), row)
         prediction = Prediction(self.predictions, said.log_probabilities[0])
         self._open[prediction.id] = OpenRow(prediction.id, row, said.memo)
         self.predictions += 1
@@ -88,8 +87,8 @@ class Learner:
         """The log-probabilities of an open prediction's outcome, through its proxy once that is known."""
         row = self._find(id)
         if row.z == EMPTY:
-            return self._core.predict(self._parameters, row.x).log_probabilities[0]
-        return self._core.nowcast(self._parameters, row.x, np.array([row.z], np.int32))[0]
+            return self._core.predict(self._learning.parameters(), row.x).log_probabilities[0]
+        return self._core.nowcast(self._learning.parameters(), row.x, np.array([row.z], np.int32))[0]
 
     def proxy(self, id: int, z: int) -> None:
         """Learn the proxy of an open prediction."""
@@ -98,7 +97,7 @@ class Learner:
         if row.z != EMPTY:
             raise _repeated("proxy", id)
         row.z = symbol
-        self._learn(row.lesson(), self._nothing, self._learning.predictions)
+        self._learning.learn(row.lesson(), self._nothing, self._learning.predictions)
         self._settle(row)
 
     def outcome(self, id: int, y: int) -> None:
@@ -108,7 +107,7 @@ class Learner:
         if row.y != EMPTY:
             raise _repeated("outcome", id)
         row.y = symbol
-        self._learn(self._nothing, row.lesson(), self._learning.predictions)
+        self._learning.learn(self._nothing, row.lesson(), self._learning.predictions)
         self._settle(row)
 
     def close(self, id: int) -> None:
@@ -119,11 +118,7 @@ class Learner:
     def rehearse(self) -> None:
         """Take the training steps that are due now, if any are; the next prediction would do it."""
         if self._learning.predictions != self.predictions:
-            self._learn(self._nothing, self._nothing, self.predictions)
-
-    def _learn(self, proxies: Lessons, outcomes: Lessons, predictions: int) -> None:
-        self._learning.learn(proxies, outcomes, predictions)
-        self._parameters = self._learning.parameters()
+            self._learning.learn(self._nothing, self._nothing, self.predictions)
 
     def _find(self, id: int) -> OpenRow:
         row = self._open.get(id)
