@@ -16,7 +16,20 @@ from typing import Any
 import jax
 import numpy as np
 
-from benchmarks import device, experiment, figure_2, http, instances, learner, predict, river, service, steps, store
+from benchmarks import (
+    device,
+    experiment,
+    figure_2,
+    http,
+    install,
+    instances,
+    learner,
+    predict,
+    river,
+    service,
+    steps,
+    store,
+)
 from benchmarks.blocks import Tell
 from benchmarks.figures import HEADER, Figure
 from benchmarks.structure import report
@@ -33,11 +46,15 @@ BENCHMARKS: dict[str, Callable[[Tell], Iterator[Figure]]] = {
     "http": http.figures,
     "store": store.figures,
     "service": service.figures,
+    "install": install.figures,
 }
+
+ON_REQUEST = ("install",)
+"""Those that run only when they are named."""
 
 
 def main() -> None:
-    """Run the benchmarks that are named, or all."""
+    """Run the benchmarks that are named, or all that need nothing else."""
     if sys.argv[1:2] == ["structure"]:
         print(report(Path(*sys.argv[2:3])))
         return
@@ -57,13 +74,18 @@ def main() -> None:
 
 def _arguments() -> tuple[list[str], Path | None]:
     parser = argparse.ArgumentParser(prog="python -m benchmarks", description="Ratios measured side by side.")
-    parser.add_argument("names", nargs="*", metavar="NAME", help=f"any of {', '.join(BENCHMARKS)}; all if left out")
+    parser.add_argument(
+        "names",
+        nargs="*",
+        metavar="NAME",
+        help=f"any of {', '.join(BENCHMARKS)}; all but {', '.join(ON_REQUEST)} if left out",
+    )
     parser.add_argument("--json", type=Path, metavar="FILE", help="write the figures to this file, too")
     given = parser.parse_args()
     unknown = [name for name in given.names if name not in BENCHMARKS]
     if unknown:
         parser.error(f"no benchmark is called {unknown[0]}; choose from {', '.join(BENCHMARKS)}")
-    return given.names or list(BENCHMARKS), given.json
+    return given.names or [name for name in BENCHMARKS if name not in ON_REQUEST], given.json
 
 
 def _machine() -> dict[str, Any]:

@@ -1,21 +1,18 @@
 """NumPy and JAX behind one set of names, so that a formula is written once."""
 
-import importlib
 from typing import Any
 
 import numpy as np
 
-from presage.later import Later
+from presage.later import jax, jnp
 from presage.spaces import Array
 
-jax: Any = Later("jax")
-jnp: Any = Later("jax.numpy")
-"""JAX takes a second to import; counting, reading logs and most commands do without it."""
+__all__ = ["jax", "jnp", "log_softmax", "log_sum_exp", "namespace"]
 
 
 def namespace(array: Array) -> Any:
     """`numpy` for NumPy arrays and numbers, `jax.numpy` for anything else."""
-    return np if isinstance(array, np.ndarray | np.generic) else importlib.import_module("jax.numpy")
+    return np if isinstance(array, np.ndarray | np.generic) else jnp
 
 
 def log_softmax(logits: Array) -> Array:

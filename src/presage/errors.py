@@ -26,6 +26,7 @@
     │   ├── RefusedError          a request that was refused: nothing changed
     │   │   └── ConflictError     something else is in the log under the same id
     │   └── UnansweredError       no answer, or a failure: nobody knows whether it was done
+    ├── MissingExtraError         a package that an extra brings and is not installed (also an ImportError)
     └── CheckError                a forecaster that breaks the contract
 
 A message always has three parts: what is wrong, the value found, what to do.
@@ -147,6 +148,13 @@ class ConflictError(RefusedError):
 
 class UnansweredError(ServiceError):
     """No answer, or a failure: nobody knows whether it was done. Sending the same again is safe."""
+
+
+class MissingExtraError(PresageError, ImportError):
+    """A package that an extra brings and is not installed."""
+
+    def __str__(self) -> str:
+        return f"{self.wrong}: found no module named {self.found}; {self.remedy}"
 
 
 class CheckError(PresageError):

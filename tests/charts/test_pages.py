@@ -16,13 +16,13 @@ from presage.charts.style import (
     DASHES,
     FAMILIES,
     SHAPES,
-    alt,
     family_lines,
     key,
     points_key,
     rows_chart,
     styled,
 )
+from presage.later import alt
 from presage.metrics.calibration import reliability
 from tests.charts.browser import needs_browser, open_page
 

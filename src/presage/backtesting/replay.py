@@ -8,10 +8,8 @@ from pathlib import Path
 
 import numpy as np
 
-from presage.drivers.batched.episodes import block_episode
 from presage.drivers.counting.episodes import can_count, stretch_mixture, stretch_tables
 from presage.drivers.threads import over_cores
-from presage.drivers.xla.episodes import scan_episode
 from presage.forecasters.back_off import TableParts
 from presage.forecasters.contract import Forecaster
 from presage.forecasters.mixture import Pool
@@ -104,7 +102,15 @@ def _say(forecasters: Sequence[Forecaster], episode: Episode, seed: int) -> Iter
             yield from (mixed.log_probabilities[:, None] for mixed in stretch_mixture(first, episode))
         else:
             yield from stretch_tables(forecasters, episode)
-    elif first.only_rehearses:
-        yield block_episode(first, episode, seed)[:, None]
     else:
-        yield np.asarray(scan_episode(first, episode, seed).log_probabilities)[:, None]
+        yield _compiled(first, episode, seed)[:, None]
+
+
+def _compiled(forecaster: Forecaster, episode: Episode, seed: int) -> Array:  # [T, Y]
+    """What a forecaster with networks says of the rows."""
+    from presage.drivers.batched.episodes import block_episode  # noqa: PLC0415 tables do without JAX
+    from presage.drivers.xla.episodes import scan_episode  # noqa: PLC0415
+
+    if forecaster.only_rehearses:
+        return block_episode(forecaster, episode, seed)
+    return np.asarray(scan_episode(forecaster, episode, seed).log_probabilities)

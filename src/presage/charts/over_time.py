@@ -5,7 +5,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from presage.charts.style import COLOURS, DASHES, FONT, KeyLine, alt, rows_chart, scale, short, styled
+from presage.charts.style import COLOURS, DASHES, FONT, KeyLine, rows_chart, scale, short, styled
+from presage.later import alt
 from presage.spaces import Array
 
 

@@ -5,7 +5,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from presage.charts.style import COLOURS, DASHES, FORECASTERS, SHAPES, alt, rows_chart, scale, short, styled
+from presage.charts.style import COLOURS, DASHES, FORECASTERS, SHAPES, rows_chart, scale, short, styled
+from presage.later import alt
 from presage.metrics.calibration import Reliability
 from presage.metrics.intervals import mean_intervals
 from presage.spaces import Array

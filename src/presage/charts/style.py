@@ -2,10 +2,10 @@
 
 import html
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from presage.later import Later
+from presage.later import alt
 
 PATHS = {
     "circle": "M-5,0a5,5 0 1,0 10,0a5,5 0 1,0 -10,0",
@@ -56,9 +56,6 @@ def _named(name: str, notes: Mapping[str, str] | None) -> str:
     return html.escape(name) + ("" if note == name else f" <small>{html.escape(note)}</small>")
 
 
-alt: Any = Later("altair")
-"""The library of charts takes half a second to import."""
-
 FORECASTERS = ("direct", "factored", "residual", "mixture")
 
 # Okabe and Ito's palette, ordered from dark to light; dashes and shapes say the same without colour.
@@ -91,7 +88,8 @@ FONT = "Helvetica, Arial, sans-serif"
 
 def rows_chart(rows: list[dict[str, Any]]) -> Any:
     """A chart of these rows, which travel with it."""
-    return alt.Chart(alt.Data(values=rows))
+    data: Callable[..., Any] = alt.Data
+    return alt.Chart(data(values=rows))
 
 
 def short(number: float) -> float | None:

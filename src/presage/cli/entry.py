@@ -10,6 +10,7 @@ from importlib.metadata import version
 import click
 
 from presage.errors import PresageError
+from presage.extras import require
 
 COMMANDS = {  # name: where it is, and what it is for
     "backtest": ("presage.cli.backtest:backtest", "Replay your own log and score forecasters on it."),
@@ -23,6 +24,8 @@ COMMANDS = {  # name: where it is, and what it is for
     "tune": ("presage.cli.tune:tune_command", "Search the settings of an experiment, as the paper did."),
 }
 
+EXTRA_NEEDED = {"log": "service", "reproduce": "paper", "serve": "service", "tune": "paper"}
+
 
 class Commands(click.Group):
     """The commands, each imported when it is asked for."""
@@ -35,6 +38,8 @@ class Commands(click.Group):
         """One of them."""
         if cmd_name not in COMMANDS:
             return None
+        if cmd_name in EXTRA_NEEDED:
+            require(EXTRA_NEEDED[cmd_name])
         module, _, name = COMMANDS[cmd_name][0].partition(":")
         command: click.Command = getattr(importlib.import_module(module), name)
         return command

@@ -4,7 +4,7 @@ import json
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import click
 
@@ -13,17 +13,12 @@ from presage.errors import DataError, OutputError
 from presage.files import check_folder
 from presage.joining.join import Horizons
 from presage.journal.sqlite import FILE, SqliteLog
-from presage.later import Later
-from presage.service.folders import TASK, folder_forecaster, task_digest
+from presage.journal.verify import verify_log
+from presage.logs.rows import read_log
+from presage.service.export import export_log
+from presage.service.features import feature_encoder
+from presage.service.folders import TASK, folder_forecaster, horizons_of, task_digest
 from presage.task.task import Task, load_task
-
-tasks: Any = Later("presage.service.folders")
-export_: Any = Later("presage.service.export")
-fold: Any = Later("presage.service.learner.snapshots")
-features: Any = Later("presage.service.features")
-history: Any = Later("presage.service.history")
-rows_: Any = Later("presage.logs.rows")
-verify_: Any = Later("presage.journal.verify")
 
 PATH = click.Path(path_type=Path)
 data_option = click.option("--data", "folder", type=PATH, required=True, help="The data folder of a service.")
@@ -48,7 +43,7 @@ def log() -> None:
 def verify(folder: Path, as_json: bool) -> None:
     """Check the whole log: every entry against the chain of hashes, and all that is kept beside them."""
     with _opened(folder) as kept, console.status("checking every entry"):
-        found = verify_.verify_log(kept.store, kept.horizons)
+        found = verify_log(kept.store, kept.horizons)
     bins = found.counters.bins._asdict()
     if as_json:
         entries = {"entries": found.head.seq, "ids": found.ids, "chain": found.head.chain.hex(), "bins": bins}
@@ -65,8 +60,10 @@ def replay(folder: Path, as_json: bool) -> int:
 
     Exits with 1 if a snapshot of this machine's fingerprint holds something else.
     """
+    from presage.service.learner.snapshots import fold_log  # noqa: PLC0415 compiled loops take a second to load
+
     with _opened(folder) as kept, progress_bar("log: entries folded", kept.store.head.seq) as progress:
-        found = fold.fold_log(folder_forecaster(folder), kept.store, kept.horizons, folder / "snapshots", progress)
+        found = fold_log(folder_forecaster(folder), kept.store, kept.horizons, folder / "snapshots", progress)
     if as_json:
         click.echo(json.dumps(found._asdict()))
     console.print(f"State {found.state} at position {found.position:,}, {found.predictions:,} predictions before it.")
@@ -89,7 +86,7 @@ def export(folder: Path, out: Path, as_json: bool) -> None:
         raise OutputError("an exported log is a Parquet file", str(out), "call it NAME.parquet")
     check_folder(out.parent).mkdir(parents=True, exist_ok=True)
     with _opened(folder) as kept, progress_bar("log: entries read", kept.store.head.seq) as progress:
-        found = export_.export_log(kept.task, kept.store, kept.horizons, out, progress)
+        found = export_log(kept.task, kept.store, kept.horizons, out, progress)
     if as_json:
         click.echo(json.dumps(found._asdict()))
     console.print(
@@ -109,11 +106,13 @@ def import_(source: str, task_file: Path, folder: Path, bulk: int, as_json: bool
     The log is the one of `presage backtest`, with the same task. Its rows are predicted, and their feedback is learnt,
     in the order of time; the times in the new log are those of the old.
     """
+    from presage.service import history  # noqa: PLC0415 compiled loops
+
     task = load_task(task_file)
     history.check_new(folder)
-    features.feature_encoder(task)  # a task that cannot be served is refused before the log is read
+    feature_encoder(task)  # a task that cannot be served is refused before the log is read
     with console.status("reading the log"):
-        rows, left_out = rows_.read_log(task, source, raw=True)
+        rows, left_out = read_log(task, source, raw=True)
     tell_exclusions(left_out)
     start = int(rows.shown_at[0])
     with history.new_service(task_file, folder, start) as service:
@@ -134,6 +133,6 @@ def _opened(folder: Path) -> Iterator[LogFolder]:
     task = load_task(folder / TASK)
     store = SqliteLog(folder, task_digest(folder))
     try:
-        yield LogFolder(task, tasks.horizons_of(task), store)
+        yield LogFolder(task, horizons_of(task), store)
     finally:
         store.close()

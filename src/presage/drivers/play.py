@@ -7,14 +7,10 @@ from presage.drivers.trial_losses import Losses
 from presage.errors import ShapeError
 from presage.forecasters.contract import Forecaster
 from presage.forecasters.random_keys import check_key
-from presage.later import Later
 from presage.metrics.losses import log_loss
 from presage.progress import Step
 from presage.spaces import Array
 from presage.timeline.episode import Episode
-
-programs: Any = Later("presage.drivers.xla.episodes")
-"""Only networks need JAX."""
 
 
 def play(forecaster: Forecaster, episode: Episode, key: Any) -> Array:
@@ -30,7 +26,9 @@ def play(forecaster: Forecaster, episode: Episode, key: Any) -> Array:
     if can_count(forecaster):
         check_key(key)
         return count_experts(forecaster, Episode.stack([episode])).own[0]
-    losses: Array = log_loss(programs.scan_episode(forecaster, episode, key).log_probabilities, episode.y)
+    from presage.drivers.xla.episodes import scan_episode  # noqa: PLC0415 tables do without JAX
+
+    losses: Array = log_loss(scan_episode(forecaster, episode, key).log_probabilities, episode.y)
     return losses
 
 
@@ -49,5 +47,6 @@ def play_experts(forecaster: Forecaster, episodes: Episode, key: Any, progress: 
     if can_count(forecaster):
         check_key(key)
         return count_experts(forecaster, episodes, progress)
-    losses: Losses = programs.scan_experts(forecaster, episodes, key, progress)
-    return losses
+    from presage.drivers.xla.episodes import scan_experts  # noqa: PLC0415 tables do without JAX
+
+    return scan_experts(forecaster, episodes, key, progress)

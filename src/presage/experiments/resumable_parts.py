@@ -15,7 +15,6 @@ import numpy as np
 from safetensors import SafetensorError
 from safetensors.numpy import load, save
 
-import presage
 from presage.errors import OutputError
 from presage.files import write_together
 from presage.spaces import Array
@@ -58,7 +57,7 @@ def forget_parts(what: dict[str, Any]) -> None:
 def _code() -> str:
     """A digest of this package: parts that other code played are not gone on with."""
     whole = hashlib.sha256()
-    for path in sorted(Path(presage.__file__).parent.rglob("*.py")):
+    for path in sorted(Path(__file__).parent.parent.rglob("*.py")):
         whole.update(path.read_bytes())
     return whole.hexdigest()
 

@@ -1,17 +1,18 @@
 """The forecasters that commands and task files know by name."""
 
+import importlib
 from collections.abc import Callable
 from functools import partial
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from presage.errors import SettingError
+from presage.extras import extras_named, require
 from presage.forecasters.contract import Family, Forecaster
 from presage.forecasters.direct_table import direct_table, marginal_table
 from presage.forecasters.factored_table import factored_table
 from presage.forecasters.mixture import mixture
 from presage.forecasters.replay import Replay
 from presage.forecasters.residual_table import residual_table
-from presage.later import Later
 from presage.settings import nearest
 from presage.spaces import Spaces
 
@@ -87,7 +88,8 @@ def _networks() -> dict[str, NamedForecaster]:
 
 
 def _network(family: Family, spaces: Spaces, _: Groups, output_start: str = "zero") -> Forecaster:
-    module: Any = Later(f"presage.forecasters.{family}_network")  # for JAX, which tables do without
+    with extras_named():  # for JAX, which tables do without
+        module = importlib.import_module(f"presage.forecasters.{family}_network")
     made: Forecaster = getattr(module, f"{family}_network")(spaces, replay=REPLAY, l2=L2, output_start=output_start)
     return made
 
@@ -115,6 +117,8 @@ def check_names(names: tuple[str, ...], groups: Groups) -> None:
     """Nothing, or the error of the first name that no forecaster has."""
     named = named_forecasters(groups)
     for name in names:
+        if name in CATALOGUE and CATALOGUE[name].network:
+            require("networks")
         if name in named:
             continue
         if name in CATALOGUE:

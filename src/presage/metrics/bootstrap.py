@@ -11,10 +11,10 @@ from functools import lru_cache
 from typing import NamedTuple
 
 import numpy as np
-from scipy.special import stdtrit
 
 from presage.errors import ShapeError
 from presage.metrics.intervals import Interval
+from presage.metrics.special import student_975
 from presage.settings import whole
 from presage.spaces import Array
 
@@ -108,7 +108,7 @@ def _half_width(centred: Array, rows: Array, starts: Array) -> float:
     drawn = _runs(np.stack([centred, rows], axis=1), length).take(starts[:runs], axis=0).sum(axis=0)  # [R, 2]
     spread = float((drawn[:, 0] / np.maximum(drawn[:, 1], 1)).std())
     # Few runs tell less of the spread than many do; the spread of means of m runs is too small by (m - 1)/m.
-    return float(stdtrit(runs - 1, 0.975)) * spread * math.sqrt(runs / (runs - 1))
+    return student_975(runs - 1) * spread * math.sqrt(runs / (runs - 1))
 
 
 def _runs(pieces: Array, length: int) -> Array:

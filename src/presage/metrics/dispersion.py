@@ -11,9 +11,9 @@ the kappa of shrunk tables: the mean of p_m given its counts is (n_m + kappa q) 
 from typing import NamedTuple
 
 import numpy as np
-from scipy.special import gammaln, psi
 
 from presage.metrics.families import Families, numbered
+from presage.metrics.special import digamma, log_gamma
 from presage.spaces import Array
 
 KAPPAS = np.geomspace(1e5, 1e-3, 161)
@@ -98,7 +98,7 @@ def _rising(counts: Array, centre: Array, symbol: Array) -> Array:
     codes, _, times = numbered(counts * len(centre) + symbol)
     count, q = codes // len(centre), centre[codes % len(centre)]
     prior = np.multiply.outer(q, KAPPAS)
-    rising: Array = times @ (gammaln(prior + count[:, None]) - gammaln(prior))
+    rising: Array = times @ (log_gamma(prior + count[:, None]) - log_gamma(prior))
     return rising
 
 
@@ -107,7 +107,8 @@ def _inside(family: _Family, likelihood: Array, kappa: float) -> Strength:
     bend = 2 * likelihood[best] - likelihood[best - 1] - likelihood[best + 1]
     kappa = kappa * float(np.exp(-STEP * np.clip((likelihood[best + 1] - likelihood[best - 1]) / (2 * bend), -1, 1)))
     q, total = family.q, family.total
-    score = family.by_member(q * (psi(family.counts + kappa * q) - psi(kappa * q))) - (psi(total + kappa) - psi(kappa))
+    own = family.by_member(q * (digamma(family.counts + kappa * q) - digamma(kappa * q)))
+    score = own - (digamma(total + kappa) - digamma(kappa))
     errors = kappa * score * STEP**2 / bend
     # Members look closer to a centre that was fitted to them than they are, the more so the fewer there are.
     pull = total / (total + kappa)

@@ -17,10 +17,10 @@ have in common counts once.
 from typing import NamedTuple
 
 import numpy as np
-from scipy.special import psi, xlogy
 
 from presage.metrics.dispersion import EQUAL, Strength, strengths
 from presage.metrics.families import Families
+from presage.metrics.special import digamma, x_log_y
 from presage.spaces import Array
 
 
@@ -48,7 +48,7 @@ def divergence(counted: Families) -> Divergence:
     errors = np.concatenate([np.nan_to_num(fit.errors) * step for fit, step in zip(fits, slope, strict=True)])
     instance = np.concatenate([counted.instance[counted.family == family] for family in range(len(fits))])
     shares = counted.shares
-    left = -counted.weights * xlogy(shares, shares).sum(axis=1)
+    left = -counted.weights * x_log_y(shares, shares).sum(axis=1)
     return Divergence(
         float(total),
         _of_rows(counted, fits),
@@ -78,9 +78,9 @@ def _expected(counted: Families, fits: list[Strength], kappa: Array) -> Array:
     of = counted.family[counted.member], counted.symbol
     before, after = prior[of], prior[of] + counted.counts
     size = counted.total + kappa[counted.family]
-    seen = after * psi(after + 1) - before * psi(before + 1) - counted.counts * logs[of]
-    unseen = (prior * (psi(prior + 1) - logs)).sum(axis=1)
-    each = (unseen[counted.family] + counted.by_member(seen)) / size - psi(size + 1)
+    seen = after * digamma(after + 1) - before * digamma(before + 1) - counted.counts * logs[of]
+    unseen = (prior * (digamma(prior + 1) - logs)).sum(axis=1)
+    each = (unseen[counted.family] + counted.by_member(seen)) / size - digamma(size + 1)
     return counted.by_family(counted.total * each) / counted.total.sum()
 
 

@@ -1,16 +1,13 @@
 """Numbers with their 95 % intervals: over paired trials, and of estimates."""
 
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
 from presage.errors import ShapeError
-from presage.later import Later
+from presage.metrics.special import NORMAL_975, student_975
 from presage.spaces import Array
-
-special: Any = Later("scipy.special")
-"""A quarter of a second to import."""
 
 
 class Interval(NamedTuple):
@@ -41,7 +38,7 @@ def mean_intervals(values: Array) -> tuple[Array, Array, Array]:
     values = np.asarray(values, np.float64)
     if len(values) < 2:
         raise ShapeError("an interval needs at least two trials", values.shape, "run more trials")
-    half = special.stdtrit(len(values) - 1, 0.975) * values.std(axis=0, ddof=1) / np.sqrt(len(values))
+    half = student_975(len(values) - 1) * values.std(axis=0, ddof=1) / np.sqrt(len(values))
     mean = values.mean(axis=0)
     return mean, mean - half, mean + half
 
@@ -59,7 +56,7 @@ def log_slope_interval(at: Array, values: Sequence[Array]) -> Interval:
     pull = spread / (spread**2).sum()
     means = np.array([np.mean(each) for each in values])
     variances = [np.var(each, ddof=1) / len(each) for each in values]
-    half = special.ndtri(0.975) * np.sqrt((pull**2 * variances / means**2).sum())
+    half = NORMAL_975 * np.sqrt((pull**2 * variances / means**2).sum())
     slope = float(pull @ np.log(means))
     return Interval(slope, float(slope - half), float(slope + half))
 

@@ -14,11 +14,11 @@ stands for all others.
 from typing import NamedTuple
 
 import numpy as np
-from scipy.special import xlogy
 
 from presage.metrics.dispersion import KAPPAS, Strength, strengths
 from presage.metrics.divergence import Divergence
 from presage.metrics.families import Families
+from presage.metrics.special import x_log_y
 from presage.spaces import Array
 
 CELLS = 100_000
@@ -47,7 +47,7 @@ def passed(of_z: Families, of_y: Families, direct: Families) -> Divergence:
     shared = of_y.shares
     marginal = of_y.weights @ shared  # [Y]
     value, *ends = (_mean(chosen, shared, marginal, kappa * h.centre) for kappa in (h.kappa, *_ends(h)))
-    uncertain = -float(xlogy(marginal, marginal).sum())
+    uncertain = -float(x_log_y(marginal, marginal).sum())
     of_strength = max(abs(end - value) for end in ends)
     return Divergence(value, _of_rows(of_z, of_y, direct, h), 0.0, of_strength, 0.0, uncertain)
 
@@ -84,7 +84,7 @@ def _mean(chosen: _Chosen, shared: Array, marginal: Array, prior: Array) -> floa
         gammas = draw.standard_gamma(chosen.proxies + prior) + 1e-300  # those of tiny shape underflow to 0
         h = gammas / gammas.sum(axis=1, keepdims=True)  # [M, Z]
         truth, through = np.einsum("xz,xzy->xy", h, chosen.own), h @ shared
-        found += chosen.weight @ (xlogy(truth, through) - xlogy(truth, marginal)).sum(axis=1)
+        found += chosen.weight @ (x_log_y(truth, through) - x_log_y(truth, marginal)).sum(axis=1)
     return float(found / draws)
 
 

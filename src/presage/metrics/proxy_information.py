@@ -12,13 +12,13 @@ are of tables with many rare instances: see `divergence` for why and how these a
 from typing import NamedTuple
 
 import numpy as np
-from scipy.special import stdtrit, xlogy
 
 from presage.errors import ShapeError
 from presage.metrics.divergence import Divergence, divergence
 from presage.metrics.families import families
 from presage.metrics.intervals import Estimate
 from presage.metrics.passage import passed
+from presage.metrics.special import student_975, x_log_y
 from presage.spaces import Array, check_symbols, whole_numbers
 
 
@@ -72,7 +72,7 @@ def _of_small_table(counts: Array, z: Array, y: Array, block: Array | None) -> t
     shared = freedom * (int(np.count_nonzero(of_z)) - 1)
     surprise = -np.log(np.maximum(of_y, 1) / rows)
     told = (np.log(np.maximum(counts, 1) / np.maximum(of_z, 1)[:, None]) + surprise)[z, y]
-    entropy = -xlogy(of_y / rows, of_y / rows).sum() + freedom / (2 * rows)
+    entropy = -x_log_y(of_y / rows, of_y / rows).sum() + freedom / (2 * rows)
     most = float(np.log(max(len(of_y), 2)))
     return (
         _around(entropy, half_interval(surprise[y], block, freedom)).within(0, most),
@@ -121,4 +121,4 @@ def half_interval(of_row: Array, block: Array | None, freedom: float = 0.0) -> f
         raise ShapeError("an interval needs at least two blocks of time", blocks, "cut time into more blocks")
     sums = np.bincount(block, of_row) - of_row.mean() * sizes
     variance = (sums**2).sum() / rows**2 * blocks / (blocks - 1)
-    return float(stdtrit(blocks - 1, 0.975) * np.sqrt(variance + chance))
+    return float(student_975(int(blocks) - 1) * np.sqrt(variance + chance))

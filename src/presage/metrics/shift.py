@@ -12,15 +12,12 @@ between the groups of each side, and divided out:
 Every split is tried, and the p-value of the best one multiplied by their number (Bonferroni).
 """
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
-from presage.later import Later
+from presage.metrics.special import chi_square_tail, f_tail, x_log_y
 from presage.spaces import Array
-
-special: Any = Later("scipy.special")
-"""A quarter of a second to import."""
 
 
 class Shift(NamedTuple):
@@ -61,7 +58,7 @@ def shift(tables: Array) -> Shift:
 def _likelihood(counts: Array) -> Array:
     """The log-likelihood of counts [..., Z, Y] under their own shares, summed over z."""
     rows = counts.sum(axis=-1)
-    found: Array = special.xlogy(counts, counts).sum(axis=(-1, -2)) - special.xlogy(rows, rows).sum(axis=-1)
+    found: Array = x_log_y(counts, counts).sum(axis=(-1, -2)) - x_log_y(rows, rows).sum(axis=-1)
     return found
 
 
@@ -84,9 +81,9 @@ def _p(between: float, free: float, within: float, free_within: float) -> float:
     if not free:
         return 1.0
     if free_within <= 0:
-        return float(special.chdtrc(free, between))
+        return chi_square_tail(free, between)
     excess = max(1.0, within / free_within)
-    return float(special.fdtrc(free, free_within, between / free / excess))
+    return f_tail(free, free_within, between / free / excess)
 
 
 def _cost(before: Array, after: Array, free: float) -> float:
@@ -95,6 +92,6 @@ def _cost(before: Array, after: Array, free: float) -> float:
     outcomes = before.shape[-1]
     old = (before + 1 / outcomes) / (before.sum(axis=-1, keepdims=True) + 1)
     new = after / np.maximum(after.sum(axis=-1, keepdims=True), 1)
-    told = special.xlogy(after, np.where(after > 0, new, 1)) - special.xlogy(after, old)
+    told = x_log_y(after, np.where(after > 0, new, 1)) - x_log_y(after, old)
     chance = free / 2 * (1 / max(rows[0], 1.0) + 1 / max(rows[1], 1.0))
     return max(0.0, float(told.sum() / max(rows[1], 1.0) - chance))

@@ -4,10 +4,10 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
-from scipy.special import chdtrc, fdtrc
 
 from presage.metrics.families import numbered
 from presage.metrics.intervals import Estimate
+from presage.metrics.special import chi_square_tail, f_tail
 from presage.spaces import Array
 
 
@@ -178,8 +178,8 @@ def _p(between: Statistic, excess: float, freedom: float) -> float:
     if not between.freedom:
         return 1.0
     if not freedom:
-        return float(chdtrc(between.freedom, between.value / excess))
-    return float(fdtrc(between.freedom, freedom, between.value / between.freedom / excess))
+        return chi_square_tail(between.freedom, between.value / excess)
+    return f_tail(between.freedom, freedom, between.value / between.freedom / excess)
 
 
 def _nats(between: Statistic, excess: float) -> Estimate:

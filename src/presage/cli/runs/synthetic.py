@@ -1,18 +1,11 @@
 """Figure 2."""
 
-from typing import Any
-
 from presage.charts.artist import Artist
 from presage.cli.output import progress_bar
 from presage.cli.runs import ReproduceRequest, Result
 from presage.errors import SettingError
 from presage.experiments.synthetic.figure import blank_rows, figure_2
 from presage.experiments.synthetic.settings import PAPER
-from presage.later import Later
-
-compiling: Any = Later("presage.drivers.compile_time")
-experiment: Any = Later("presage.experiments.synthetic.experiment")
-"""Compiled loops are loaded while the artist loads what draws."""
 
 
 def run(asked: ReproduceRequest) -> Result:
@@ -22,8 +15,11 @@ def run(asked: ReproduceRequest) -> Result:
     settings = asked.of(PAPER, PAPER, PAPER)
     with Artist() as artist:
         artist.rehearse(figure_2, settings.trials, blank_rows(settings))
-        compiling.start_numba_without_blas()
-        episodes = experiment.episodes_played(settings, len(asked.seeds))
-        with progress_bar("synthetic: episodes", episodes) as progress:
-            result: Result = experiment.reproduce_synthetic(settings, progress, artist.draw, asked.seeds)
-            return result
+        # Compiled loops are loaded while the artist loads what draws.
+        from presage.drivers.compile_time import start_numba_without_blas  # noqa: PLC0415
+
+        start_numba_without_blas()
+        from presage.experiments.synthetic.experiment import episodes_played, reproduce_synthetic  # noqa: PLC0415
+
+        with progress_bar("synthetic: episodes", episodes_played(settings, len(asked.seeds))) as progress:
+            return reproduce_synthetic(settings, progress, artist.draw, asked.seeds)

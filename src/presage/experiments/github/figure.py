@@ -5,10 +5,11 @@ from typing import Any
 import numpy as np
 
 from presage.charts.panels import Axes, curves_panel
-from presage.charts.style import alt, rows_chart, styled
+from presage.charts.style import rows_chart, styled
 from presage.experiments.github.problem import BIN, GithubRun
 from presage.experiments.github.settings import GithubSettings
 from presage.experiments.networks import NAMES
+from presage.later import alt
 from presage.spaces import Array
 
 MODES = {"A": "#009E73", "B": "#E69F00"}

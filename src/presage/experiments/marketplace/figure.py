@@ -5,10 +5,11 @@ from typing import Any
 import numpy as np
 
 from presage.charts.panels import Axes, curves_panel
-from presage.charts.style import alt, rows_chart, styled
+from presage.charts.style import rows_chart, styled
 from presage.experiments.marketplace.claims import regret_curves
 from presage.experiments.marketplace.problem import BINS_A_DAY, ScheduleRun
 from presage.experiments.marketplace.settings import MarketplaceRunSettings
+from presage.later import alt
 from presage.spaces import Array
 
 TITLES = {"staggered": "Staggered: new items each noon", "uniform": "Uniform: the same items throughout"}

@@ -4,8 +4,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from presage.charts.style import COLOURS, DASHES, FORECASTERS, SHAPES, alt, rows_chart, scale, styled
+from presage.charts.style import COLOURS, DASHES, FORECASTERS, SHAPES, rows_chart, scale, styled
 from presage.experiments.synthetic.settings import SyntheticSettings
+from presage.later import alt
 from presage.metrics.intervals import mean_interval
 from presage.spaces import Array
 

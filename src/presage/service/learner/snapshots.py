@@ -5,7 +5,8 @@ import json
 import platform
 import shutil
 from collections.abc import Callable
-from importlib.metadata import version
+from contextlib import suppress
+from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -20,10 +21,7 @@ from presage.forecasters.state_files import describe, difference
 from presage.joining.join import Horizons
 from presage.journal.interface import LogStore
 from presage.journal.readers import read_lessons
-from presage.later import Later
 from presage.service.learner.folding import LogFold
-
-codegen: Any = Later("numba.core.codegen")
 
 MANIFEST, TENSORS = "manifest.json", "learnt.safetensors"
 KEPT = 2
@@ -32,8 +30,14 @@ KEPT = 2
 
 def fingerprint() -> dict[str, str]:
     """What the bits of a fold depend on beside the log."""
-    versions = {name: version(name) for name in ("numpy", "numba", "jax", "jaxlib")}
-    return versions | {"machine": platform.machine(), "processor": str(codegen.get_host_cpu_features())}
+    from numba.core import codegen  # noqa: PLC0415 takes half a second
+
+    processor: Callable[[], object] = codegen.get_host_cpu_features
+    versions = {name: version(name) for name in ("numpy", "numba")}
+    for name in ("jax", "jaxlib"):
+        with suppress(PackageNotFoundError):  # networks alone need them
+            versions[name] = version(name)
+    return versions | {"machine": platform.machine(), "processor": str(processor())}
 
 
 def keep_snapshot(pupil: LogFold, folder: Path, chain: str) -> None:
