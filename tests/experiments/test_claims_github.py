@@ -4,6 +4,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from scipy.special import ndtri
 
 from presage.experiments.claims import Verdict
 from presage.experiments.github import claims
@@ -110,6 +111,35 @@ def test_a_lead_that_some_trials_have_cannot_be_told() -> None:
     assert judged("G2", {"factored": some}) is CANNOT_TELL
 
 
+def test_the_interval_of_a_lead_is_of_differences_within_trials() -> None:
+    """Trials recover after 0.5 to 2.5 weeks, and direct 1.8 weeks later in each; or in another one."""
+    own = 1.5 + SPREAD
+    early, late = (np.concatenate([course(back, 0.5, 0)[:1] for back in turns]) for turns in (own, own + 1.8))
+    widths = []
+    for direct in (late, np.roll(late, TRIALS // 2, axis=0)):
+        found = claims.leads(PAPER, GithubRun(LOSSES | {"factored": early, "direct": direct}, MODES, 0.0))["factored"]
+        assert found.mean == pytest.approx(1.8, abs=0.02)
+        widths.append(found.high - found.low)
+    assert widths[0] < 0.05
+    assert widths[1] > 0.3
+
+
+def test_the_way_back_leads_from_the_first_half_week_to_the_last_week() -> None:
+    losses = np.zeros(BINS)
+    after = stretch(SWITCH, 10)
+    losses[after] = np.linspace(1, 0, after.stop - after.start)  # for five and a half weeks
+    high, low = 1 - 0.25 / 5.5, 0.5 / 5.5
+    expected = 5.5 * (1 - high + 0.7 * (high - low))
+    assert claims.recovery_weeks(PAPER, losses) == pytest.approx(expected, abs=0.02)
+
+
+def test_total_regret_is_over_all_rounds() -> None:
+    losses = {name: np.full((TRIALS, BINS), 0.5) for name in LOSSES} | {"oracle": np.full((TRIALS, BINS), 0.2)}
+    found = claims.total_regret(GithubRun(losses, MODES, 0.0))["direct"]
+    assert PAPER.rounds == 10080
+    assert found == pytest.approx(np.full(TRIALS, 0.3 * PAPER.rounds))
+
+
 @pytest.mark.parametrize(
     ("over", "spread", "verdict"), [(1.08, 0.01, HOLDS), (1.12, 0.01, FAILS), (1.1, 0.1, CANNOT_TELL)]
 )
@@ -136,3 +166,14 @@ def test_modes_that_differ_in_a_few_repositories_cannot_be_told() -> None:
     one = MODES["A"].copy()
     one[0, 0] = one[0, 0, ::-1] * 2
     assert judged("G5", modes={"B": one}) is CANNOT_TELL
+
+
+@pytest.mark.parametrize("proxies", [1, 3])
+def test_the_intervals_of_all_proxies_cover_together(proxies: int) -> None:
+    """Each leaves out its part of 5 %: Bonferroni. Repositories vary in mode A alone, and evenly."""
+    modes = {"A": counts((0.2,) * proxies, 0.1), "B": counts((0.6,) * proxies)}
+    found = claims.modes_differ(PAPER, GithubRun(LOSSES, modes, 0.0))
+    expected = ndtri(1 - 0.025 / proxies) * np.std(0.1 * SPREAD) / np.sqrt(TRIALS)
+    halves = [(each.interval.high - each.interval.low) / 2 for each in found.measures]
+    assert len(halves) == proxies
+    assert np.mean(halves) == pytest.approx(expected, rel=0.08)

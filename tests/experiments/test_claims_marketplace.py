@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from presage.experiments.claims import Verdict
-from presage.experiments.marketplace.claims import judge
+from presage.experiments.marketplace.claims import judge, regret_curves, regret_splits
 from presage.experiments.marketplace.problem import ScheduleRun
 from presage.experiments.marketplace.settings import PAPER
 from presage.spaces import Array
@@ -89,3 +89,14 @@ def test_regret_decides(id: str, staggered: Rates, uniform: Rates, verdict: Verd
 
 def test_wild_trials_cannot_tell() -> None:
     assert set(verdicts({}, {}, spread=20.0).values()) == {CANNOT_TELL}
+
+
+@pytest.mark.parametrize(
+    ("bin", "since", "last_third"), [(7 * 24 - 1, 0, 0), (7 * 24, 90, 0), (14 * 24 - 1, 90, 0), (14 * 24, 90, 90)]
+)
+def test_a_stretch_of_days_begins_with_its_first_bin(bin: int, since: int, last_third: int) -> None:
+    losses = {name: np.zeros((TRIALS, 21 * 24)) for name in ("truth", *STAGGERED)}
+    losses["direct"][:, bin] = 1.0  # of 90 rounds
+    curves = regret_curves(PAPER, ScheduleRun(losses, np.zeros((42, 100)), None))
+    found = {split: regrets["direct"][0] for split, regrets in regret_splits(PAPER, curves).items()}
+    assert found == {"total": 90, "since": since, "last_third": last_third}

@@ -69,6 +69,31 @@ def test_moments_are_counted_as_a_plain_loop_counts_them() -> None:
         assert np.allclose(ours, sorted(np.array([x for x, _, _ in rows], np.float32).round(4).tolist()))
 
 
+def midnights(first: str, days: int, seen: str) -> CommitHistory:
+    """One repository, with a commit at so many midnights, seen until some day."""
+    commits = at(first) + DAY * np.arange(days)
+    return CommitHistory(
+        ("one",), np.zeros(days, np.int32), commits, ("C",), np.ones((1, 1), bool), np.array([at(seen)])
+    )
+
+
+DAILY = replace(SMOKE, grid_hours=24, proxy_days=7, outcome_days=21, languages=1)
+
+
+def test_nobody_is_asked_about_a_moment_whose_outcome_was_not_seen() -> None:
+    found = find_moments(midnights("2016-05-01", 61, seen="2016-07-01"), DAILY)
+    assert len(found["A"].z) == 1  # the first of May
+    assert len(found["B"].z) == 40  # from the second of May to the tenth of June
+    assert (found["B"].y == 1).all()
+
+
+def test_a_commit_at_the_very_moment_is_past() -> None:
+    found = find_moments(midnights("2016-05-01", 3, seen="2017-07-01"), DAILY)
+    assert found["A"].y[0] == 0  # on the first of May two commits are to come, and three were wanted
+    assert np.expm1(found["A"].features[0, 1:]).round().tolist() == [1, 0, 0, 0]
+    assert found["B"].z[:2].tolist() == [1, 0]  # on the second of May one is to come, on the third none
+
+
 def test_the_second_mode_follows_the_first_at_the_switch() -> None:
     moments = find_moments(WORLD.deal(0), SMOKE)
     oracle = {"A": np.zeros(len(moments["A"].z)), "B": np.ones(len(moments["B"].z))}

@@ -12,6 +12,7 @@ from presage.experiments.marketplace.experiment import reproduce_marketplace
 from presage.experiments.marketplace.problem import acquire
 from presage.experiments.marketplace.schedules import chances, draw_items
 from presage.experiments.marketplace.settings import PAPER, SMOKE, TUNED
+from presage.experiments.random_streams import RandomStream, stream
 from presage.worlds.marketplace import Market, MarketplaceSettings
 
 MARKET = MarketplaceSettings(items=150).deal(0)
@@ -60,6 +61,17 @@ def test_the_true_loss_is_that_of_knowing_every_item() -> None:
     expected = acquired.truth[np.bincount(x).argmax()]
     error = np.sqrt(expected * (1 - expected) / np.bincount(x).max())
     assert (np.abs(seen - expected) < 4 * error + 1e-9).all()
+
+
+def test_outcomes_follow_the_proxies_that_are_told() -> None:
+    settings = replace(SMOKE, round_seconds=10)
+    episode = acquire(MARKET, settings, "uniform", np.arange(1)).episode
+    items = draw_items(MARKET, settings, "uniform", stream(settings.seed, RandomStream.TRIAL, 1, 0))[episode.x[0]]
+    for z in range(4):
+        rows = episode.z[0] == z
+        likely = MARKET.outcomes[items[rows], z]  # [rows, Y]
+        seen, error = np.bincount(episode.y[0, rows], minlength=4), np.sqrt((likely * (1 - likely)).sum(axis=0))
+        assert (np.abs(seen - likely.sum(axis=0)) < 4 * error + 1e-9).all(), z
 
 
 def test_every_trial_draws_items_of_its_own() -> None:

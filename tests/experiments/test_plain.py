@@ -10,6 +10,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from presage.experiments import resumable_parts
 from presage.experiments.github import problem as github
 from presage.experiments.github.moments import find_moments
 from presage.experiments.github.settings import GithubSettings
@@ -128,3 +129,29 @@ def plain_half_days(acquired: marketplace.Acquired) -> Array:
         rounds = slice(12 * half, 12 * half + 12)
         losses.append(-np.log(plain.softmax(tower.logits(np.eye(16)[x[rounds]]))[np.arange(12), y[rounds]]))
     return np.concatenate(losses)
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("size", [1, 2])
+def test_a_trial_is_itself_in_whatever_part_it_is_played(size: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What plain loops make of the second trial, whether it is the second of a part or a part of its own."""
+    monkeypatch.setattr(resumable_parts, "PART", size)
+    moments = find_moments(HISTORY, GITHUB)
+    none = {mode: np.zeros(len(one.z)) for mode, one in moments.items()}
+    asked = github.ask(GITHUB, moments, none, np.array([1])).episode
+    acquired = marketplace.acquire(MARKET, MARKETPLACE, "uniform", np.array([1])).episode
+    played = {
+        "github": github.play_github(HISTORY, GITHUB, "a test", silent).losses,
+        "marketplace": marketplace.play_marketplace(MARKET, MARKETPLACE, "a test", silent, oracles=False)[
+            "uniform"
+        ].losses,
+    }
+    expected = {
+        "github": plain.play(GITHUB_PLAN, asked.x.dense[0], asked.z[0], asked.y[0], (5, 1))[0],
+        "marketplace": plain.play(MARKETPLACE_PLAN, np.eye(16)[acquired.x[0]], acquired.z[0], acquired.y[0], (7, 1))[0],
+    }
+    for name, losses in expected["marketplace"].items():
+        assert np.abs(played["marketplace"][name][1] - losses).max() < CLOSE, name
+    for name, losses in expected["github"].items():
+        binned = losses[: len(losses) // 5 * 5].reshape(-1, 5).mean(axis=1)
+        assert np.abs(played["github"][name][1] - binned).max() < CLOSE, name

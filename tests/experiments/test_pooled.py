@@ -84,6 +84,8 @@ def test_github_claims_are_judged_on_all_seeds(monkeypatch: pytest.MonkeyPatch) 
     once = {mode: 2 * table.sum(axis=0) for mode, table in counts.items()}  # two worlds, however many seeds
     assert report.results["modes"] == {mode: table.tolist() for mode, table in once.items()}
     assert report.results["oracle_seconds"] == len(SEEDS)
+    for name, curve in report.results["regret"].items():  # summed up in rounds, on either road
+        assert curve[-1] == pytest.approx(report.results["total_regret"][name]["mean"], rel=1e-4)
 
 
 def test_marketplace_claims_are_judged_on_all_seeds(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -13,6 +13,8 @@ from presage.experiments.synthetic.claims import judge
 from presage.experiments.synthetic.experiment import episodes_played, reproduce_synthetic
 from presage.experiments.synthetic.problem import regret_by_mix, regret_by_size, regret_parts
 from presage.experiments.synthetic.settings import PAPER, SMOKE
+from presage.metrics.bounds import direct_bound, factored_bound
+from presage.timeline.episode import Delays
 
 INDEPENDENT = {  # mean regret over 1,000 trials at mix 0, .25, .5, .75 and 1, computed apart from this code
     "direct": (1045, 302, 220, 190, 180),
@@ -92,6 +94,21 @@ def test_the_parts_of_regret_add_up_and_lemma_2_holds() -> None:
     assert factored.lemma_2 is not None
     assert factored.learning + factored.delay < sum(factored.lemma_2)
     assert parts["factored", 1.0, 0.0].factorisation > 10 > parts["factored", 1.0, 1.0].factorisation
+
+
+def test_every_point_of_growth_has_the_bound_of_its_own_episode() -> None:
+    settings = dataclasses.replace(SMOKE, proxy_delay=3)
+    points = regret_by_size(settings, silent)
+    assert len(points) == 2 * 2 * (len(settings.delays) + len(settings.sizes) + len(settings.scales))
+    for point in points:
+        rounds = settings.scaled_rounds * point.instances if point.along == "both" else settings.growth_rounds
+        expected = {
+            "direct": direct_bound(rounds, point.delay, point.instances, settings.outcomes),
+            "factored": factored_bound(
+                rounds, Delays(3, point.delay), point.instances, settings.proxies, settings.outcomes
+            ),
+        }
+        assert point.bound == expected[point.forecaster]
 
 
 def test_seeds_reach_the_world() -> None:

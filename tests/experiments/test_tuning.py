@@ -1,12 +1,13 @@
 """The two-step search finds what it should, on seeds of its own."""
 
+import math
 from dataclasses import asdict, replace
 
 import pytest
 
 from presage.errors import SettingError
 from presage.experiments.marketplace.settings import SMOKE, MarketplaceRunSettings
-from presage.experiments.tuning import APART, FIRST, SECOND, Search, TuningScore, combinations, tune
+from presage.experiments.tuning import APART, FIRST, SECOND, Search, Tried, TuningScore, combinations, tune
 
 OWN = replace(SMOKE, seed=5)
 
@@ -49,6 +50,14 @@ def test_the_second_step_begins_with_the_winner_of_the_first_and_draws_all_that_
         assert min(drawn) < (low * high) ** 0.5 < max(drawn)
         assert len(set(drawn)) > search.draws / 2
     assert {one["h_hidden"] for one in second[1:]} == set(search.h_hidden)
+
+
+def test_the_second_step_weighs_factored_and_residual_alike() -> None:
+    score = TuningScore({"direct": 9.0, "factored": 2.0, "residual": 1.0, "mixture": 0.1}, {})
+    assert [Tried(step, {}, score).objective for step in (1, 2)] == [9.0, 1.5]
+    for name in ("factored", "residual"):
+        lost = TuningScore(score.losses | {name: math.nan}, {})
+        assert [Tried(step, {}, lost).objective for step in (1, 2)] == [9.0, math.inf]
 
 
 def test_several_jobs_find_the_same() -> None:

@@ -20,6 +20,7 @@ from presage import (
     residual_network,
     residual_table,
 )
+from presage.drivers.xla.episodes import scan_episode
 from presage.errors import SettingError
 from presage.forecasters.expert_weights import EarlyWeights
 from presage.worlds.factored import FactoredWorld
@@ -104,6 +105,16 @@ def test_the_default_mixture_is_near_the_best_single_forecaster(row: str) -> Non
     best = min(single.mean() for single in singles)
     assert regret(mixture(world.spaces)).mean() < 1.15 * best
     assert regret(mixture(world.spaces, weighting="outcomes")).mean() < 1.10 * best
+
+
+def test_the_last_residual_expert_now_casts() -> None:
+    experts = [residual_table(PLAIN, kappa=1.0), residual_table(PLAIN, kappa=50.0), direct_table(PLAIN)]
+    forecaster = mixture(PLAIN, experts)
+    state, x = scan_episode(forecaster, episode("fixed"), 0).state, PLAIN.encode(3)
+    told = forecaster.nowcast(state, x, 1)
+    first, last = (experts[k].nowcast(state.experts[k], x, 1) for k in (0, 1))
+    assert np.array_equal(told, last)
+    assert np.abs(np.exp(last) - np.exp(first)).max() > 0.01
 
 
 def test_outcomes_without_proxies_still_move_early_weights() -> None:

@@ -155,6 +155,17 @@ def test_the_gap_is_open_to_the_top_where_every_instance_is_seen_once() -> None:
     assert np.isnan(told.share.value)
 
 
+def test_small_tables_are_corrected_for_the_rows_they_are_of() -> None:
+    """Miller and Madow: the plug-in entropy is too small by (|Y| - 1) / 2n, the information as much too large."""
+    counts = np.array([[28, 3, 1], [12, 2, 4]])
+    z, y = (np.repeat(each, counts.ravel()) for each in np.indices(counts.shape).reshape(2, -1))
+    shares = counts / 50
+    of_z, of_y = shares.sum(axis=1), shares.sum(axis=0)
+    told = information(np.zeros(50, int), z, y, 2, 3)
+    assert told.entropy.value == pytest.approx(-of_y @ np.log(of_y) + 2 / 100)
+    assert told.information.value == pytest.approx((shares * np.log(shares / np.outer(of_z, of_y))).sum() - 2 / 100)
+
+
 @pytest.mark.parametrize("constant", ["x", "z", "y"])
 def test_a_column_that_never_changes_tells_nothing(constant: str) -> None:
     draw = np.random.default_rng(3)

@@ -82,6 +82,19 @@ def test_recovery_is_the_moment_most_of_the_way_is_made() -> None:
         rounds_to_recover(ramp, shift=300, start=50, end=50)
 
 
+def test_the_way_back_leads_from_the_first_rounds_to_the_last() -> None:
+    ramp = np.linspace(1, 0, 101)
+    high, low = ramp[:5].mean(), ramp[-50:].mean()
+    expected = np.flatnonzero(ramp <= high - 0.7 * (high - low))[0]
+    assert rounds_to_recover(ramp, shift=0, start=5, end=50, smooth=1) == expected == 54
+
+
+@pytest.mark.parametrize("rounds", [4, 5])
+def test_smoothing_spreads_a_round_over_as_many_as_it_is_told(rounds: int) -> None:
+    once = running_mean(np.eye(20)[10], rounds)
+    assert once[once > 0].tolist() == pytest.approx([1 / rounds] * rounds)
+
+
 def test_smoothing_averages_neighbours_and_keeps_the_length() -> None:
     values = np.arange(10.0)
     assert running_mean(values, 1).tolist() == values.tolist()
