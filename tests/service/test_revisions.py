@@ -307,7 +307,7 @@ def test_when_the_mixture_changes_its_old_folders_are_refused_or_served_by_a_kep
     def second(spaces: Spaces, groups: named.Groups) -> Forecaster:
         return dataclasses.replace(first(spaces, groups), revision=2)
 
-    monkeypatch.setattr(named, "default_mixture", second)
+    monkeypatch.setitem(named.CATALOGUE, "mixture", named.CATALOGUE["mixture"]._replace(make=second))
     for folder in folders:
         with pytest.raises(OtherRevisionError, match=r"mixture revision 1 \(now 2\)'; rebuild .* --refold"):
             folder_forecaster(folder)
