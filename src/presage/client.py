@@ -12,7 +12,7 @@ import httpx
 import msgspec
 
 from presage.errors import ConflictError, InputError, RefusedError, SettingError, UnansweredError
-from presage.service.http.replies import BulkReply, FeedbackReply, PredictionReply, PredictionsReply, StateReply
+from presage.service.replies import BulkReply, FeedbackReply, PredictionReply, PredictionsReply, StateReply
 from presage.settings import positive, whole
 
 T = TypeVar("T")

@@ -18,6 +18,7 @@ from presage.journal.readers import PAGE
 from presage.journal.sqlite import SqliteLog
 from presage.logs.rows import LogRows, SignalRows
 from presage.logs.signals import NEVER_AT
+from presage.service.features import Encode, feature_encoder
 from presage.service.folders import TASK, refolds, task_digest
 from presage.service.http.problems import RefusalError
 from presage.service.http.requests import Reader
@@ -41,6 +42,7 @@ def happened(task: Task, rows: LogRows) -> Iterator[Happened]:
     What did not come in time is not told: the service decides that by itself, as it will later.
     """
     assert rows.json is not None
+    encode = feature_encoder(task)
     ids = [str(id) if task.log.id else f"row-{id}" for id in rows.id.tolist()]
     _check_ids(task, ids)
     proxy, outcome = task.proxy(), task.outcome
@@ -53,7 +55,7 @@ def happened(task: Task, rows: LogRows) -> Iterator[Happened]:
         n, moment = int(row[place]), int(at[place])
         if kind[place] == 0:
             features = rows.json[n].encode()
-            yield PredictionRequest(ids[n], features, msgspec.json.decode(features), moment)
+            yield PredictionRequest(ids[n], features, encode(msgspec.json.decode(features)), moment)
         else:
             name, signal = (("proxy", proxy), ("outcome", outcome))[kind[place] - 1]
             yield FeedbackRequest(ids[n], name, signal.values[symbols[kind[place] - 1, n]], moment)
@@ -82,8 +84,8 @@ def _told(rows: LogRows, revealed: SignalRows, signal: Signal) -> Array:
     return came
 
 
-def retold(task: Task, store: LogStore) -> Iterator[Happened]:
-    """What was sent to a service with this task, in the order its log has it."""
+def retold(task: Task, store: LogStore, encode: Encode) -> Iterator[Happened]:
+    """The events that were sent to a service with this task, in the order of its log, with features encoded anew."""
     values = {EntryKind.PROXY: ("proxy", task.proxy().values), EntryKind.OUTCOME: ("outcome", task.outcome.values)}
     after = 0
     while entries := store.read(after, PAGE):
@@ -91,7 +93,7 @@ def retold(task: Task, store: LogStore) -> Iterator[Happened]:
         for entry in entries:
             if entry.kind == EntryKind.PREDICTED:
                 features = decode_predicted(entry.body).features
-                yield PredictionRequest(entry.id, features, msgspec.json.decode(features), entry.at)
+                yield PredictionRequest(entry.id, features, encode(msgspec.json.decode(features)), entry.at)
             elif entry.kind in values:
                 name, known = values[EntryKind(entry.kind)]
                 symbol = decode_feedback(entry.body).symbol
@@ -148,13 +150,13 @@ def refold_folder(task_file: Path, folder: Path, progress: Callable[[int], None]
     The old log says what was answered; the new one what would have been answered. Feedback whose value the new task
     does not know is kept in quarantine.
     """
-    old_task = load_task(folder / TASK)
+    old_task, encode = load_task(folder / TASK), feature_encoder(load_task(task_file))
     aside, made = next(each for each in refolds(folder) if not each.aside.exists())
     shutil.rmtree(made, ignore_errors=True)  # of a time that was interrupted
     store = SqliteLog(folder, task_digest(folder))
     try:
         with new_service(task_file, made, 0) as service:
-            live_through(service, retold(old_task, store), BULK, progress)
+            live_through(service, retold(old_task, store, encode), BULK, progress)
     finally:
         store.close()
     rename(folder, aside)

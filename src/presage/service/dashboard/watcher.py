@@ -17,7 +17,7 @@ from presage.joining.lessons import ObservedEntry, outcome_learnt
 from presage.journal.interface import LogStore
 from presage.journal.readers import read_observed
 from presage.service.dashboard.columns import family_of
-from presage.service.dashboard.drift import Drift, DriftState
+from presage.service.dashboard.drift import Drift
 from presage.service.dashboard.feedback_panels import known_panel, pending_panel, reliability_panel, stability_panel
 from presage.service.dashboard.fold import Watch
 from presage.service.dashboard.frame import DashboardFrame, Lag
@@ -96,15 +96,6 @@ class Watcher:
             self._idle = False
             self._wake.set()
         return self._frame
-
-    def numbers(self) -> dict[str, float]:
-        """Gauges for /metrics."""
-        return {
-            "g_drift_alarm": float(self.drift.state is DriftState.ALARM),
-            "g_drift_p": self.drift.p,
-            "g_drift_nats": self.drift.nats,
-            "watch_missed_total": self.missed,
-        }
 
     def close(self) -> None:
         """Take no more turns."""

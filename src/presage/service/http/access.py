@@ -15,7 +15,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 
 from presage.errors import SettingError
 from presage.service.dashboard.page import PARTS
-from presage.service.http.metrics import Traffic
+from presage.service.http.metrics import Metrics
 from presage.service.http.problems import HOST, MALFORMED, NOT_FOUND, TOKEN, RefusalError, answer
 
 LOOPBACK = ("localhost", "127.0.0.1", "::1")
@@ -116,8 +116,8 @@ def check_reach(addresses: Iterable[str], token: str | None) -> None:
 class Gate:
     """The application behind it, for those who may ask."""
 
-    def __init__(self, app: ASGIApp, access: Access, traffic: Traffic) -> None:
-        self.app, self.access, self.traffic = app, access, traffic
+    def __init__(self, app: ASGIApp, access: Access, metrics: Metrics) -> None:
+        self.app, self.access, self.metrics = app, access, metrics
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer one request."""
@@ -126,22 +126,22 @@ class Gate:
             return
         started = time.perf_counter()
         status = 500
-        self.traffic.under_way += 1
+        self.metrics.under_way.inc()
 
-        async def told(message: MutableMapping[str, Any]) -> None:
+        async def send_and_note(message: MutableMapping[str, Any]) -> None:
             nonlocal status
             status = message.get("status", status)
             await send(message)
 
         try:
             self._check(scope)
-            await self.app(scope, receive, told)
+            await self.app(scope, receive, send_and_note)
         except RefusalError as refusal:
-            await answer(refusal)(scope, receive, told)
+            await answer(refusal)(scope, receive, send_and_note)
         finally:
-            self.traffic.under_way -= 1
+            self.metrics.under_way.dec()
             route = scope["route"].path if "route" in scope else "none"
-            self.traffic.count(route, _known(scope["method"]), status, time.perf_counter() - started)
+            self.metrics.count(route, _known(scope["method"]), status, time.perf_counter() - started)
 
     def _check(self, scope: Scope) -> None:
         self.access.check(scope)

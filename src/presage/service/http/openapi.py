@@ -6,7 +6,9 @@ from typing import Any
 import msgspec
 
 from presage.service.http.problems import KINDS, MEDIA_TYPE, Problem
-from presage.service.http.replies import (
+from presage.service.http.schemas import request_schemas
+from presage.service.limits import Limits
+from presage.service.replies import (
     BulkReply,
     FeedbackReply,
     HealthReply,
@@ -14,8 +16,6 @@ from presage.service.http.replies import (
     PredictionsReply,
     StateReply,
 )
-from presage.service.http.schemas import request_schemas
-from presage.service.limits import Limits
 from presage.task.task import Task
 
 REFERENCE = "#/components/schemas/{name}"

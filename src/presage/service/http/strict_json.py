@@ -7,6 +7,7 @@ the last of two equal keys, and says what is not UTF-8 by another error; both ar
 import json
 import re
 from collections import Counter
+from functools import cache
 from typing import Any, TypeVar
 
 import msgspec
@@ -61,8 +62,28 @@ def decode_features(sent: bytes, where: str) -> dict[str, Value]:
     return values
 
 
+def count_keys(sent: msgspec.Struct | list[Any]) -> int:
+    """How many keys a decoded body has, by the definition of its structs; those inside of a Raw field do not count."""
+    if isinstance(sent, list):
+        return sum(map(count_keys, sent))
+    found, optional = _keys_of(type(sent))
+    for name in optional:
+        value = getattr(sent, name)
+        if value is not msgspec.UNSET:
+            found += 1 + (count_keys(value) if isinstance(value, list) else 0)
+    return found
+
+
+@cache
+def _keys_of(kind: type[msgspec.Struct]) -> tuple[int, tuple[str, ...]]:
+    """How many keys an object of a kind always has, its tag among them, and the fields that it may have besides."""
+    fields = msgspec.structs.fields(kind)
+    always = sum(field.required for field in fields) + (kind.__struct_config__.tag is not None)
+    return always, tuple(field.name for field in fields if not field.required)
+
+
 def check_keys(body: bytes, keys: int) -> None:
-    """Nothing, if `body`, which was decoded into `keys` keys in all, has no two equal keys in one object.
+    """Raise RefusalError if an object of `body`, which was decoded into `keys` keys in all, has a key twice.
 
     >>> check_keys(b'{"a": {"b": "c:d"}}', 2)
     """
