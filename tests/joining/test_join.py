@@ -44,6 +44,15 @@ class Course:
         return [EntryKind(entry.kind) for entry in self.store.log if entry.kind != EntryKind.LEARN]
 
 
+def test_the_numbers_of_bins_and_kinds_on_disk_never_change() -> None:
+    assert [(bin.value, bin.name) for bin in Bin] == [
+        (0, "NONE"), (1, "PARKED"), (2, "TRAINED"), (3, "ABSENT"), (4, "LATE"), (5, "QUARANTINED"), (6, "OPEN"),
+    ]  # fmt: skip
+    assert [(kind.value, kind.name) for kind in EntryKind] == [
+        (1, "PREDICTED"), (2, "PROXY"), (3, "OUTCOME"), (4, "ABSENT_PROXY"), (5, "ABSENT_OUTCOME"), (6, "LEARN"),
+    ]  # fmt: skip
+
+
 def test_an_identical_resend_appends_nothing_and_names_the_first_entry() -> None:
     course = Course()
     events = prediction("a"), proxy("a", 2), outcome("a", 1)

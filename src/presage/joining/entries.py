@@ -12,7 +12,7 @@ NOTHING = -1
 
 
 class EntryKind(IntEnum):
-    """What an entry says."""
+    """The kind of an entry. Its numbers are in every log on disk: append only, never renumber."""
 
     PREDICTED = 1
     PROXY = 2

@@ -19,7 +19,7 @@ from presage.joining.entries import NOTHING, EntryKind, FeedbackBody, LogEvent, 
 
 
 class Bin(IntEnum):
-    """What became of an entry, or what is known of a signal."""
+    """The status of an entry or of a signal. Its numbers are in every log on disk: append only, never renumber."""
 
     NONE = 0  # nothing has come
     PARKED = 1  # it waits for its prediction

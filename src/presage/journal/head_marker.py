@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from presage.errors import LogDamagedError, StoreFailedError
-from presage.files import sync_folder
+from presage.files import write_file
 
 NAME = "head"
 
@@ -61,13 +61,7 @@ class HeadMarker:
 
 def start_marker(folder: Path, chain: bytes) -> None:
     """Mark an empty log, in both slots, so that no later write makes the file grow."""
-    unfinished = folder / f"{NAME}.unfinished"
-    with unfinished.open("wb") as file:
-        file.write(_slot(0, chain) * 2)
-        file.flush()
-        os.fsync(file.fileno())
-    unfinished.replace(folder / NAME)
-    sync_folder(folder)
+    write_file(folder / NAME, _slot(0, chain) * 2)
 
 
 def _slot(seq: int, chain: bytes) -> bytes:

@@ -12,6 +12,7 @@ import msgspec
 import numpy as np
 
 from presage.errors import DataError, OutputError
+from presage.files import rename
 from presage.joining.entries import NOTHING, Entry, EntryKind, Predicted, decode_predicted
 from presage.joining.join import Bin, Horizons, Known
 from presage.joining.lessons import outcome_learnt
@@ -51,7 +52,7 @@ def export_log(task: Task, store: LogStore, horizons: Horizons, out: Path, progr
             if not rows:
                 raise DataError("the log holds no predictions", 0, "serve some first")
             _to_parquet(task, lines, Path(scratch) / "log.parquet")
-            (Path(scratch) / "log.parquet").replace(out)
+            rename(Path(scratch) / "log.parquet", out)
     except OSError as error:
         remedy = f"make room or choose another folder ({error.strerror})"
         raise OutputError("the log could not be exported", str(out), remedy) from error
