@@ -50,7 +50,7 @@ class FrameStream:
     async def answer(self, _: Request) -> Response:
         """GET /dashboard/stream."""
         if self.viewers >= VIEWERS:
-            refusal = RefusalError(BUSY, "too many look at the dashboard", "close another one", "request", self.viewers)
+            refusal = RefusalError(BUSY, "too many open dashboards", "close another one", "request", self.viewers)
             refusal.headers = {"retry-after": "10"}
             raise refusal
         headers = {"x-accel-buffering": "no"}

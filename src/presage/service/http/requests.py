@@ -114,7 +114,7 @@ class Reader:
         return found
 
     def id(self, id: str, where: str) -> str:
-        """An id, if it can be one: any text but control characters, compared byte by byte."""
+        """A valid id: any text without control characters, compared byte by byte. Raise RefusalError for others."""
         size = len(id) if id.isascii() else len(id.encode())
         if not 1 <= size <= self.limits.id_bytes:
             remedy = f"give 1 to {self.limits.id_bytes} bytes of UTF-8"
@@ -154,11 +154,11 @@ class Reader:
     def _at(self, at: int | UnsetType, where: str) -> int | None:
         if (at is UNSET) == (self.limits.clock == "events"):
             remedy = (
-                "give it in microseconds since 1970 UTC" if at is UNSET else "leave it out: the clock is the server's"
+                "give it in microseconds since 1970 UTC" if at is UNSET else "leave it out: the server's clock counts"
             )
-            raise _refuse("no moment" if at is UNSET else "a moment", remedy, f"{where}.at")
+            raise _refuse("no time" if at is UNSET else "a time", remedy, f"{where}.at")
         if at is not UNSET and not 0 <= at <= EXACT:
-            raise _refuse("a moment out of range", "give microseconds since 1970 UTC", f"{where}.at", at)
+            raise _refuse("a time out of range", "give microseconds since 1970 UTC", f"{where}.at", at)
         return None if at is UNSET else at
 
     def _rank_by(self, sent: PredictionsBody) -> str | None:
@@ -174,7 +174,7 @@ class Reader:
 
     def _count(self, found: int, most: int, of: str, where: str) -> None:
         if not found:
-            raise _refuse(f"{of} without anything in it", "send at least one", where)
+            raise _refuse(f"{of} without elements", "send at least one", where)
         if found > most:
             raise RefusalError(TOO_LARGE, f"{of} of {found}", f"send at most {most} at once", where)
 
@@ -191,10 +191,10 @@ def _single(sent: PredictionsBody) -> CandidateBody:
 
 
 def refuse_lines(lines: Iterable[ProblemLine]) -> RefusalError:
-    """The refusal of a bulk with these lines wrong; nothing of it was taken."""
+    """The refusal of a bulk with these wrong lines."""
     found = list(lines)
     wrong = "1 line is wrong" if len(found) == 1 else f"{len(found)} lines are wrong"
-    refusal = _refuse(wrong, "correct what is wrong and send all of it again: nothing was taken", "lines")
+    refusal = _refuse(wrong, "correct these lines and send all of it again: nothing was recorded", "lines")
     refusal.lines = found
     return refusal
 
