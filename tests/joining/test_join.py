@@ -34,7 +34,7 @@ class Course:
     def decide(self, now: int) -> None:
         group = self.appender.settle(now, 1000)
         self.appender.commit(group)
-        self.appender.teach(group)
+        self.appender.hand_on(group)
 
     @property
     def bins(self) -> dict[str, int]:
@@ -161,7 +161,7 @@ def test_learning_waits_until_the_last_was_published_and_used() -> None:
     first = course.store.counters.learn
     assert first == course.store.head.seq == 3
     course.append(outcome("a"), prediction("b", model=0))
-    course.appender.published = first
+    course.appender.model_position = first
     course.append(proxy("b"))
     assert course.store.counters.learn == first, "nobody used it yet"
     course.append(prediction("c", model=first))
@@ -177,7 +177,7 @@ def test_a_pair_is_met_once_whichever_signal_comes_first_and_wherever_batches_en
             course.append(prediction("a"), first("a"))
             boundary = course.store.counters.learn
             if apart:
-                course.appender.published = boundary
+                course.appender.model_position = boundary
                 course.append(prediction("b", model=boundary), second("a"))
             else:
                 course.append(second("a"))

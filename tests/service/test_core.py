@@ -146,7 +146,7 @@ def test_lessons_are_the_very_bytes_that_were_sent_and_predictions_can_be_recomp
                 x = sent[entry.id].encoded
                 one = Instance(np.array([x.symbols], np.int32), np.array([x.dense], np.float32))
                 said = engine.predict(pupil.learning.parameters(), one)
-                assert said.log_probabilities[0].tobytes() == body.said
+                assert said.log_probabilities[0].tobytes() == body.log_probabilities
                 recomputed += 1
     store.close()
     assert recomputed >= 120

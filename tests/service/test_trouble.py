@@ -39,7 +39,7 @@ def opened(folder: Path, clock: Callable[[], int] = lambda: START, kind: str = "
 
 
 def learner(service: LiveService) -> int:
-    return service._parts.teacher._process.pid
+    return service._parts.learner._process.pid
 
 
 def until(holds: Callable[[], bool]) -> None:

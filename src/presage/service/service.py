@@ -46,7 +46,7 @@ class ServiceParts:
     task: Task
     engine: Core
     writer: Writer
-    teacher: LearnerClient
+    learner: LearnerClient
     clock: Callable[[], int]
     watcher: Watcher
 
@@ -64,7 +64,7 @@ class LiveService:
         }
         self._latest = 0  # the largest time that a request carried
         self._stopping = Flag()
-        parts.teacher.go_live(parts.writer.published)
+        parts.learner.go_live(parts.writer.use_model)
         parts.watcher.start(self._sample)
         self._ticker = Thread(target=self._tick, name="presage-ticker", daemon=True)
         if settings.clock == "wall":
@@ -72,7 +72,7 @@ class LiveService:
 
     async def predict(self, requests: list[PredictionRequest]) -> list[PredictionReply]:
         """The predictions in the same order, each durable in the log."""
-        model = self._parts.teacher.model
+        model = self._parts.learner.model
         events, log_probabilities = self._prediction_events(requests, model)
         results = await self._submit(events)
         rows = zip(requests, results, np.exp(log_probabilities), strict=True)
@@ -85,7 +85,7 @@ class LiveService:
     async def submit(self, events: list[PredictionRequest | FeedbackRequest]) -> list[EventResult]:
         """The result of each event of a mixed bulk, in order."""
         requests = [event for event in events if isinstance(event, PredictionRequest)]
-        predictions = iter(self._prediction_events(requests, self._parts.teacher.model)[0])
+        predictions = iter(self._prediction_events(requests, self._parts.learner.model)[0])
         return await self._submit(
             [
                 next(predictions) if isinstance(each, PredictionRequest) else self._feedback_event(each)
@@ -115,8 +115,8 @@ class LiveService:
             "outcomes": list(self._values["outcome"]),
             "proxies": list(self._values["proxy"]),
             "log": {"position": writer.head.seq, "chain": writer.head.chain.hex()},
-            "model": parts.teacher.model.position,
-            "weights": parts.engine.weights(parts.teacher.model.parameters),
+            "model": parts.learner.model.position,
+            "weights": parts.engine.weights(parts.learner.model.parameters),
         }
 
     def failed(self) -> str:
@@ -127,18 +127,18 @@ class LiveService:
         """Empty if predictions and feedback can be taken, otherwise why not."""
         if self.failed():
             return self.failed()
-        return f"the learner stopped: {self._parts.teacher.stopped}" if self._parts.teacher.stopped else ""
+        return f"the learner stopped: {self._parts.learner.stopped}" if self._parts.learner.stopped else ""
 
     def numbers(self) -> ServiceNumbers:
         """The numbers that /metrics shows."""
-        writer, teacher, watcher = self._parts.writer, self._parts.teacher, self._parts.watcher
+        writer, learner, watcher = self._parts.writer, self._parts.learner, self._parts.watcher
         return ServiceNumbers(
             log_entries=writer.head.seq,
             counters=writer.counters,
             refused=writer.refused,
             events_waiting=writer.waiting,
-            lessons_waiting=teacher.waiting,
-            model_position=teacher.model.position,
+            lessons_waiting=learner.waiting,
+            model_position=learner.model.position,
             drift_alarm=watcher.drift.state is DriftState.ALARM,
             drift_p=watcher.drift.p,
             drift_nats=watcher.drift.nats,
@@ -151,11 +151,11 @@ class LiveService:
 
     def caught_up(self) -> bool:
         """Whether the model has learned everything up to the last LEARN entry of the log."""
-        return self._parts.teacher.model.position == self._parts.writer.counters.learn or bool(self.ready())
+        return self._parts.learner.model.position == self._parts.writer.counters.learn or bool(self.ready())
 
     def digest(self) -> tuple[str, int]:
         """A hash of the learned state, and its log position."""
-        return self._parts.teacher.digest()
+        return self._parts.learner.digest()
 
     def close(self) -> None:
         """Write what was submitted and a snapshot of the model, and stop."""
@@ -170,8 +170,8 @@ class LiveService:
         self._parts.writer.close()
         if chain:
             with suppress(StateFileError):  # of a learner that stopped: without a snapshot only time is lost
-                self._parts.teacher.keep(chain)
-        self._parts.teacher.close()
+                self._parts.learner.keep(chain)
+        self._parts.learner.close()
 
     def _prediction_events(self, requests: list[PredictionRequest], model: Model) -> tuple[list[LogEvent], Array]:
         """The events of the predictions that a model makes, and their log-probabilities [N, Y]."""
@@ -211,12 +211,12 @@ class LiveService:
 
         A learner that stopped is never behind: its lessons are in the log, and the next one learns them.
         """
-        teacher = self._parts.teacher
-        idle = teacher.stopped or teacher.model.position == self._parts.writer.counters.learn
-        if idle or teacher.waiting <= LAG:
+        learner = self._parts.learner
+        idle = learner.stopped or learner.model.position == self._parts.writer.counters.learn
+        if idle or learner.waiting <= LAG:
             return
-        if teacher.waiting > 2 * LAG or any(event.kind is EntryKind.PREDICTED for event in events):
-            raise BusyError("the learner is behind", teacher.waiting, "send the same again soon")
+        if learner.waiting > 2 * LAG or any(event.kind is EntryKind.PREDICTED for event in events):
+            raise BusyError("the learner is behind", learner.waiting, "send the same again soon")
 
     async def _prediction_reply(
         self, request: PredictionRequest, result: EventResult, probabilities: Array, model: int
@@ -245,14 +245,14 @@ class LiveService:
 
     def _recorded(self, body: Predicted) -> dict[str, float]:
         """The probabilities of a prediction in the log."""
-        return self._by_outcome(np.exp(np.frombuffer(body.said, "<f4")))
+        return self._by_outcome(np.exp(np.frombuffer(body.log_probabilities, "<f4")))
 
     def _by_outcome(self, probabilities: Array) -> dict[str, float]:
         """Probabilities by the names of the outcomes."""
         return dict(zip(self._values["outcome"], probabilities.tolist(), strict=True))
 
     def _nowcast(self, known: Known, body: Predicted) -> Array:
-        parameters = self._parts.teacher.model.parameters
+        parameters = self._parts.learner.model.parameters
         x = Instance(np.frombuffer(body.symbols, "<i4")[None], np.frombuffer(body.dense, "<f4")[None])
         z = proxy_learnt(known, self._horizons)  # the value that came, unless it came late; or that of its absence
         if z == NOTHING:
@@ -260,9 +260,9 @@ class LiveService:
         return np.exp(self._parts.engine.nowcast(parameters, x, np.array([z]))[0])
 
     def _sample(self) -> Sample:
-        writer, teacher, model = self._parts.writer, self._parts.teacher, self._parts.teacher.model
+        writer, learner, model = self._parts.writer, self._parts.learner, self._parts.learner.model
         weights = self._parts.engine.weights(model.parameters)
-        about = teacher.waiting, model.position, weights, self.ready()
+        about = learner.waiting, model.position, weights, self.ready()
         return Sample(writer.head.seq, writer.counters, writer.refused, *about)
 
     def _tick(self) -> None:

@@ -49,11 +49,11 @@ def known_panel(watch: Watch) -> KnownAfterPanel:
     stretch = watch.predicted.stretches()
     after = (watch.subject.horizons.outcome * 2.0 ** ((np.arange(DELAYS) + 1 - DELAYS) / DOUBLING)).astype(np.int64)
     old = (watch.at - stretch.end)[:, None] >= after  # [G, D]
-    asked = (stretch.sums[:, :1] * old).sum(axis=0)
+    predictions = (stretch.sums[:, :1] * old).sum(axis=0)
     lines = []
     for first in (watch.columns.delays, watch.columns.delays + DELAYS):
         by = stretch.sums[:, first : first + DELAYS].cumsum(axis=1)
-        lines.append(np.where(asked >= ROWS, (by * old).sum(axis=0) / np.maximum(asked, 1), np.nan))
+        lines.append(np.where(predictions >= ROWS, (by * old).sum(axis=0) / np.maximum(predictions, 1), np.nan))
     # Skip the short times at which hardly any signal is known, except the last of them.
     begin = max(0, int(np.argmax(np.nan_to_num(lines[0]) + np.nan_to_num(lines[1]) > LEAST)) - 1)
     return KnownAfterPanel(milliseconds(after[begin:]), numbers(lines[0][begin:]), numbers(lines[1][begin:]))
@@ -72,10 +72,10 @@ def _reliable(rows: Array, predicted: Array, happened: Array) -> Reliable | None
     if not filled.any():
         return None
     rows = rows[filled]
-    said, share = predicted[filled] / rows, happened[filled] / rows
+    likely, share = predicted[filled] / rows, happened[filled] / rows
     low, high = wilson(share, rows)
-    error = float((np.abs(said - share) * rows).sum() / rows.sum())
-    return Reliable(rows.astype(int).tolist(), _short(said), _short(share), _short(low), _short(high), error)
+    error = float((np.abs(likely - share) * rows).sum() / rows.sum())
+    return Reliable(rows.astype(int).tolist(), _short(likely), _short(share), _short(low), _short(high), error)
 
 
 def _short(values: Array) -> list[float]:

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from presage.service.dashboard.buckets import gather
+from presage.service.dashboard.buckets import merge_neighbours
 from presage.service.dashboard.columns import COHORT, LOSSES
 from presage.service.dashboard.fold import Watch
 from presage.service.dashboard.frame import POINTS, ROWS, EarlyLoss, Loss, Means, Weights, milliseconds, numbers, recent
@@ -20,7 +20,7 @@ def loss_panel(watch: Watch) -> Loss:
     stretch = watch.arrived.stretches()
     own = stretch._replace(sums=stretch.sums[:, watch.columns.losses : watch.columns.reliability])
     counted = own.sums[:, 0]
-    points = gather(own, counted, most=POINTS, least=max(ROWS, counted.sum() / 80))
+    points = merge_neighbours(own, counted, most=POINTS, least=max(ROWS, counted.sum() / 80))
     means = points.sums / np.maximum(points.sums[:, :1], 1)
     has_direct = bool(watch.subject.direct)
     means_now = _recent_means(own.sums, has_direct)
@@ -72,7 +72,7 @@ def weights_panel(watch: Watch, forecaster: str) -> Weights:
         return Weights([], {}, f"A {forecaster} is a single forecaster, not a mixture: it has no expert weights.")
     stretch = watch.arrived.stretches()
     own = stretch._replace(sums=stretch.sums[:, watch.columns.weights :])
-    points = gather(own, own.sums[:, 0], most=POINTS, least=1)
+    points = merge_neighbours(own, own.sums[:, 0], most=POINTS, least=1)
     means = points.sums[:, 1:] / np.maximum(points.sums[:, :1], 1)
     lines = {family: numbers(means[:, place]) for place, family in enumerate(watch.subject.families)}
     return Weights(milliseconds(points.middle), lines)
@@ -83,7 +83,7 @@ def early_panel(watch: Watch) -> EarlyLoss:
     stretch = watch.predicted.stretches()
     own = stretch._replace(sums=stretch.sums[:, : len(COHORT)])
     rows = own.sums[:, _COHORT["early_rows"]]
-    points = gather(own, rows, most=POINTS, least=max(ROWS, rows.sum() / 80))
+    points = merge_neighbours(own, rows, most=POINTS, least=max(ROWS, rows.sum() / 80))
     sums = points.sums.T
     early = sums[_COHORT["early"]] / np.maximum(sums[_COHORT["early_rows"]], 1)
     true = sums[_COHORT["true"]] / np.maximum(sums[_COHORT["true_rows"]], 1)
