@@ -140,7 +140,7 @@ class Kept:
 
     def _feed(self, _: object, boundary: object) -> None:
         if boundary:
-            self.writer.published(self.writer.counters.learn)
+            self.writer.use_model(self.writer.counters.learn)
 
 
 class Naive:

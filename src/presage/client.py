@@ -1,4 +1,4 @@
-"""A client of the service: every call may be repeated safely, and is, until it is answered."""
+"""A client of the service: every call is safe to repeat, and repeats until it gets an answer."""
 
 import json
 import random
@@ -12,7 +12,7 @@ import httpx
 import msgspec
 
 from presage.errors import ConflictError, InputError, RefusedError, SettingError, UnansweredError
-from presage.service.http.replies import BulkReply, FeedbackReply, PredictionReply, PredictionsReply, StateReply
+from presage.service.replies import BulkReply, FeedbackReply, PredictionReply, PredictionsReply, StateReply
 from presage.settings import positive, whole
 
 T = TypeVar("T")
@@ -35,11 +35,11 @@ class Event(NamedTuple):
 class Client:
     """A client of the service at `url`. It can be used in a `with` statement.
 
-    What is answered by 5xx or not at all is sent again, the very same bytes, up to `tries` times in all, after 0.1 s,
-    0.2 s, 0.4 s, ...; 429 after as long as the server says. That is safe: the service takes each event once.
+    After a 5xx answer or none it sends the same bytes again, up to `tries` times in all, after 0.1 s, 0.2 s, 0.4 s and
+    so on; after 429 it waits as long as the server says. That is safe: the service records each event once.
 
         with Client("http://127.0.0.1:8000") as client:
-            told = client.predict("visit-1", {"title": "Emma"})
+            reply = client.predict("visit-1", {"title": "Emma"})
             client.proxy("visit-1", "some")
             client.outcome("visit-1", "finished")
     """
@@ -64,8 +64,8 @@ class Client:
         self._tries, self._batch, self._sleep = whole("tries", tries), whole("batch", batch), sleep
 
     def predict(self, id: str, features: Features, *, at: int | None = None) -> PredictionReply:
-        """The prediction for an instance, under an id of your own; asked for again, it is the same."""
-        return self._post("/v1/predictions", _asked(id, features, at), PredictionReply)
+        """The prediction for an instance, under an id that you choose; the same id gets the same prediction again."""
+        return self._post("/v1/predictions", _prediction(id, features, at), PredictionReply)
 
     def predict_many(
         self, candidates: Mapping[str, Features], *, rank: str | None = None, at: int | None = None
@@ -74,22 +74,22 @@ class Client:
 
         One whose id is in the log with other features has the status "conflict", and no probabilities.
         """
-        body: dict[str, Any] = {"candidates": [_asked(id, features, at) for id, features in candidates.items()]}
+        body: dict[str, Any] = {"candidates": [_prediction(id, features, at) for id, features in candidates.items()]}
         body |= {} if rank is None else {"rank": True, "outcome": rank}
         return self._post("/v1/predictions", body, PredictionsReply).predictions
 
     def proxy(self, id: str, value: str, *, at: int | None = None) -> FeedbackReply:
-        """What became of a proxy."""
-        return self._post("/v1/proxies", _fed(id, value, at), FeedbackReply)
+        """Record a proxy."""
+        return self._post("/v1/proxies", _feedback(id, value, at), FeedbackReply)
 
     def outcome(self, id: str, value: str, *, at: int | None = None) -> FeedbackReply:
-        """What became of an outcome."""
-        return self._post("/v1/outcomes", _fed(id, value, at), FeedbackReply)
+        """Record an outcome."""
+        return self._post("/v1/outcomes", _feedback(id, value, at), FeedbackReply)
 
     def events(self, events: Iterable[Event]) -> BulkReply:
-        """What became of many events, sent in bulks; conflicts are told by their place among all, from 1.
+        """Record many events, sent in bulks; conflicts are listed by their place among all, from 1.
 
-        A bulk with an event that cannot be right is refused as a whole, after those before it were taken.
+        A bulk with an invalid event is refused as a whole, after the bulks before it were recorded.
         """
         total = BulkReply(0, 0, 0, [])
         sent = 0
@@ -98,7 +98,7 @@ class Client:
                 reply = self._send("POST", "/v1/events", b"\n".join(lines), "application/x-ndjson", BulkReply)
             except RefusedError as error:
                 raise type(error)(
-                    f"{error.wrong} (after {sent} events were taken)", error.found, error.remedy
+                    f"{error.wrong} (after {sent} events were recorded)", error.found, error.remedy
                 ) from error
             for each in reply.conflicting:
                 each.line += sent
@@ -110,13 +110,13 @@ class Client:
         return total
 
     def look_up(self, id: str) -> StateReply:
-        """What is known of an id."""
+        """The state of an id: its prediction and its feedback."""
         # Dots are escaped, too: "." and ".." would be taken for parts of the path.
         path = quote(id, safe="").replace(".", "%2E")
         return self._send("GET", f"/v1/predictions/{path}", None, None, StateReply)
 
     def model(self) -> dict[str, Any]:
-        """The model that answers."""
+        """The model in use."""
         return self._send("GET", "/v1/model", None, None, dict[str, Any])
 
     def close(self) -> None:
@@ -135,7 +135,7 @@ class Client:
         return self._send("POST", path, _bytes(body), "application/json", reply)
 
     def _send(self, method: str, path: str, body: bytes | None, media: str | None, reply: type[T]) -> T:
-        """The answer to a request, tried again while nobody knows whether it was done."""
+        """The answer to a request, tried again while it is unknown whether it was recorded."""
         request = self._http.build_request(method, path, content=body, headers={"content-type": media} if media else {})
         trouble: object = None
         for attempt in range(self._tries):
@@ -155,11 +155,11 @@ class Client:
         raise _unanswered(trouble, self._tries)
 
 
-def _asked(id: str, features: Features, at: int | None) -> dict[str, Any]:
+def _prediction(id: str, features: Features, at: int | None) -> dict[str, Any]:
     return {"id": id, "features": features} | ({} if at is None else {"at": at})
 
 
-def _fed(id: str, value: str, at: int | None) -> dict[str, Any]:
+def _feedback(id: str, value: str, at: int | None) -> dict[str, Any]:
     return {"id": id, "value": value} | ({} if at is None else {"at": at})
 
 
@@ -183,9 +183,9 @@ def _bulks(events: Iterable[Event], most: int) -> Iterator[Sequence[bytes]]:
 
 def _wait(attempt: int, trouble: object) -> float:
     """Seconds to wait: what the server asks for, otherwise twice as long each time, give or take a fifth."""
-    asked = trouble.headers.get("retry-after", "") if isinstance(trouble, httpx.Response) else ""
-    if asked.isdigit():
-        return min(float(asked), LONGEST_WAIT)
+    seconds = trouble.headers.get("retry-after", "") if isinstance(trouble, httpx.Response) else ""
+    if seconds.isdigit():
+        return min(float(seconds), LONGEST_WAIT)
     return min(0.1 * 2.0 ** (attempt - 1), LONGEST_WAIT) * random.uniform(0.8, 1.2)
 
 
@@ -203,4 +203,4 @@ def _refused(answer: httpx.Response) -> RefusedError:
 def _unanswered(trouble: object, tries: int) -> UnansweredError:
     found = f"{trouble.status_code} {trouble.text}" if isinstance(trouble, httpx.Response) else repr(trouble)
     what = f"the service did not answer in {tries} tries"
-    return UnansweredError(what, found, "send the same again later: what was done already is not done twice")
+    return UnansweredError(what, found, "send the same again later: no event is recorded twice")

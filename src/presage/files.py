@@ -1,4 +1,4 @@
-"""Files written together: nothing is put in place before everything is on the disk."""
+"""Files and folders whose contents and names last: after a crash they are there whole or not at all."""
 
 import os
 import shutil
@@ -35,9 +35,9 @@ def make_folder(folder: Path) -> None:
         sync_folder(path.parent)
 
 
-def rename(folder: Path, name: Path) -> None:
-    """Give a folder another name, one that lasts, beside the old."""
-    folder.rename(name)
+def rename(path: Path, name: Path) -> None:
+    """Give a file or a folder another name, one that lasts, in the same file system."""
+    path.rename(name)
     sync_folder(name.parent)
 
 
@@ -50,19 +50,32 @@ def sync_folder(folder: Path) -> None:
         os.close(directory)
 
 
+def write_file(path: Path, data: bytes) -> None:
+    """Write a file so that after a crash it is there whole or not at all."""
+    unfinished = path.with_name(f"{path.name}.unfinished")
+    _write(unfinished, data)
+    unfinished.replace(path)
+    sync_folder(path.parent)
+
+
 def write_together(folder: Path, files: dict[str, bytes]) -> list[Path]:
     """The paths of the files, all written and synced aside and only then moved in; if writing fails none is."""
     check_folder(folder).mkdir(parents=True, exist_ok=True)
     waiting = Path(tempfile.mkdtemp(prefix=".unfinished-", dir=folder))
     try:
         for name, data in files.items():
-            with (waiting / name).open("wb") as file:
-                file.write(data)
-                file.flush()
-                os.fsync(file.fileno())
+            _write(waiting / name, data)
         return [(waiting / name).replace(folder / name) for name in files]
     except OSError as error:
         remedy = f"make room or choose another folder ({error.strerror})"
         raise OutputError("the results could not be written", str(folder), remedy) from error
     finally:
         shutil.rmtree(waiting, ignore_errors=True)
+
+
+def _write(path: Path, data: bytes) -> None:
+    """Write a file that is on the disk when this returns."""
+    with path.open("wb") as file:
+        file.write(data)
+        file.flush()
+        os.fsync(file.fileno())

@@ -1,10 +1,10 @@
 """States of forecasters on disk: a folder with a manifest and the tensors it names by their hash."""
 
 import hashlib
-import os
 from pathlib import Path
 
 from presage.errors import StateFileError
+from presage.files import write_file
 from presage.forecasters.contract import Forecaster, State
 from presage.forecasters.state_files import StateFiles, hash_in, pack_state, unpack_state
 
@@ -17,8 +17,8 @@ def save_state(folder: str | Path, forecaster: Forecaster, state: State) -> Path
     folder.mkdir(parents=True, exist_ok=True)
     manifest, tensors = pack_state(forecaster, state)
     kept = folder / _tensors_name(tensors)
-    _write(kept, tensors)
-    _write(folder / MANIFEST, manifest)  # from here on the new state counts
+    write_file(kept, tensors)
+    write_file(folder / MANIFEST, manifest)  # from here on the new state counts
     for other in folder.glob("*.safetensors"):
         if other != kept:
             other.unlink()
@@ -42,18 +42,3 @@ def load_state(folder: str | Path, forecaster: Forecaster) -> State:
 
 def _tensors_name(tensors: bytes) -> str:
     return f"{hashlib.sha256(tensors).hexdigest()[:16]}.safetensors"
-
-
-def _write(path: Path, data: bytes) -> None:
-    """Write a file so that after a crash it is there whole or not at all."""
-    unfinished = path.with_suffix(".unfinished")
-    with unfinished.open("wb") as file:
-        file.write(data)
-        file.flush()
-        os.fsync(file.fileno())
-    unfinished.replace(path)
-    directory = os.open(path.parent, os.O_RDONLY)
-    try:
-        os.fsync(directory)
-    finally:
-        os.close(directory)

@@ -118,7 +118,7 @@ def test_the_whole_log_is_verified_and_folded(served: tuple[Path, str], tmp_path
 def write_log(path: Path, happened: list[Happening]) -> None:
     """The same events as a log with a row for each prediction."""
     rows = {
-        each.event.id: {"id": each.event.id, **each.event.values, "shown_at": moment(each.at)}
+        each.event.id: {"id": each.event.id, **json.loads(each.event.features), "shown_at": moment(each.at)}
         for each in happened
         if isinstance(each.event, PredictionRequest)
     }

@@ -45,11 +45,11 @@ def serve(folder: Path, sockets: list[socket.socket]) -> None:
 
     def feed(_: list[Lesson], boundary: Boundary | None) -> None:
         if boundary:
-            writer.published(boundary.seq)
+            writer.use_model(boundary.seq)
 
     log = SqliteLog(folder, TASK)
     writer = Writer(log, HORIZONS, now, feed)
-    writer.published(log.counters.learn)
+    writer.use_model(log.counters.learn)
     handlers = [threading.Thread(target=_handle, args=(writer, each)) for each in sockets]
     for handler in handlers:
         handler.start()

@@ -31,7 +31,7 @@ def _answer_then_commit(appender: Appender, events: list[LogEvent]) -> Iterator[
     group, answers = appender.join(events)
     yield [Reply(each.decision.value, each.seq, each.bin) for each in answers]
     appender.commit(group)
-    appender.teach(group)
+    appender.hand_on(group)
 
 
 def _answer_then_write(self: Writer, submissions: list[Submission]) -> None:
@@ -40,7 +40,7 @@ def _answer_then_write(self: Writer, submissions: list[Submission]) -> None:
     for each in submissions:
         each.answers.set_result([next(given) for _ in each.events])
     self._appender.commit(group)
-    self._appender.teach(group)
+    self._appender.hand_on(group)
 
 
 def _mark_then_commit(self: SqliteLog, commit: Commit) -> Head:
@@ -125,7 +125,7 @@ def _pairs_missed(lessons: Iterable[Lesson], previous: int) -> tuple[list[Lesson
     return told, [each for each in all_of if each.kind == EntryKind.OUTCOME]
 
 
-def _always_learn(counters: Any, published: int) -> bool:
+def _always_learn(counters: Any, model_position: int) -> bool:
     return bool(counters.waiting)
 
 

@@ -54,11 +54,11 @@ def play(folder: Path) -> Generator[list[Reply], None, None]:
 
     def feed(_: list[Lesson], boundary: Boundary | None) -> None:
         if boundary:
-            appender.published = boundary.seq
+            appender.model_position = boundary.seq
 
     log = SqliteLog(folder, TASK)
     appender = Appender(log, HORIZONS, lambda: time, feed)
-    appender.published = log.counters.learn
+    appender.model_position = log.counters.learn
     try:
         for time, group in enumerate(course(), start=1):
             if time in OPENINGS:
@@ -68,7 +68,7 @@ def play(folder: Path) -> Generator[list[Reply], None, None]:
             with suppress(StoreFullError):  # decided the next time
                 decided = appender.settle(time, 10)
                 appender.commit(decided)
-                appender.teach(decided)
+                appender.hand_on(decided)
             log.tidy()
     finally:
         log.close()

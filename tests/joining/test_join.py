@@ -34,7 +34,7 @@ class Course:
     def decide(self, now: int) -> None:
         group = self.appender.settle(now, 1000)
         self.appender.commit(group)
-        self.appender.teach(group)
+        self.appender.hand_on(group)
 
     @property
     def bins(self) -> dict[str, int]:
@@ -42,6 +42,15 @@ class Course:
 
     def kinds(self) -> list[EntryKind]:
         return [EntryKind(entry.kind) for entry in self.store.log if entry.kind != EntryKind.LEARN]
+
+
+def test_the_numbers_of_bins_and_kinds_on_disk_never_change() -> None:
+    assert [(bin.value, bin.name) for bin in Bin] == [
+        (0, "NONE"), (1, "PARKED"), (2, "TRAINED"), (3, "ABSENT"), (4, "LATE"), (5, "QUARANTINED"), (6, "OPEN"),
+    ]  # fmt: skip
+    assert [(kind.value, kind.name) for kind in EntryKind] == [
+        (1, "PREDICTED"), (2, "PROXY"), (3, "OUTCOME"), (4, "ABSENT_PROXY"), (5, "ABSENT_OUTCOME"), (6, "LEARN"),
+    ]  # fmt: skip
 
 
 def test_an_identical_resend_appends_nothing_and_names_the_first_entry() -> None:
@@ -152,7 +161,7 @@ def test_learning_waits_until_the_last_was_published_and_used() -> None:
     first = course.store.counters.learn
     assert first == course.store.head.seq == 3
     course.append(outcome("a"), prediction("b", model=0))
-    course.appender.published = first
+    course.appender.model_position = first
     course.append(proxy("b"))
     assert course.store.counters.learn == first, "nobody used it yet"
     course.append(prediction("c", model=first))
@@ -168,7 +177,7 @@ def test_a_pair_is_met_once_whichever_signal_comes_first_and_wherever_batches_en
             course.append(prediction("a"), first("a"))
             boundary = course.store.counters.learn
             if apart:
-                course.appender.published = boundary
+                course.appender.model_position = boundary
                 course.append(prediction("b", model=boundary), second("a"))
             else:
                 course.append(second("a"))

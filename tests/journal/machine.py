@@ -42,7 +42,7 @@ class JoinMachine(RuleBasedStateMachine):
 
     @rule(id=IDS, x=st.sampled_from([0, 0, 0, 1]), ago=AGO)
     def predict(self, id: str, x: int, ago: int) -> None:
-        self.group.append(prediction(id, x, self.now - ago, self.appender.published))
+        self.group.append(prediction(id, x, self.now - ago, self.appender.model_position))
 
     @rule(id=IDS, symbol=SYMBOLS, ago=AGO)
     def bring_proxy(self, id: str, symbol: int, ago: int) -> None:
@@ -81,7 +81,7 @@ class JoinMachine(RuleBasedStateMachine):
 
     @rule()
     def publish(self) -> None:
-        self.appender.published = self.store.counters.learn
+        self.appender.model_position = self.store.counters.learn
 
     @invariant()
     def the_bins_add_up_to_the_log(self) -> None:
@@ -92,7 +92,7 @@ class JoinMachine(RuleBasedStateMachine):
         while True:
             group = self.appender.settle(self.now, limit=2)
             self.appender.commit(group)
-            self.appender.teach(group)
+            self.appender.hand_on(group)
             self.latest = self.store.head.at
             if len(group.entries) - group.learns < 2:
                 return

@@ -38,7 +38,7 @@ class Flooded:
     def _play(self, events: list[LogEvent], last: bool) -> None:
         log = SqliteLog(self.folder, TASK)
         self.writer = Writer(log, HORIZONS, lambda: 0, self._feed)
-        self.writer.published(log.counters.learn)
+        self.writer.use_model(log.counters.learn)
         waiting = []
         place = 0
         while place < len(events):
@@ -63,7 +63,7 @@ class Flooded:
     def _feed(self, lessons: list[Lesson], boundary: Boundary | None) -> None:
         self.table.feed(lessons, boundary)
         if boundary:
-            self.writer.published(boundary.seq)
+            self.writer.use_model(boundary.seq)
 
 
 @pytest.mark.long

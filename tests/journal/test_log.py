@@ -183,11 +183,11 @@ class DurableJoinMachine(JoinMachine):
     @precondition(lambda self: not self.group)
     @rule()
     def open_again(self) -> None:
-        published, refused = self.appender.published, self.appender.refused
+        model_position, refused = self.appender.model_position, self.appender.refused
         self.store.close()
         self.store = SqliteLog(self.folder, TASK)
         self.appender = Appender(self.store, self.horizons, lambda: self.now, self.table.feed)
-        self.appender.published, self.appender.refused = published, refused
+        self.appender.model_position, self.appender.refused = model_position, refused
 
 
 @pytest.mark.long
@@ -244,5 +244,5 @@ def test_a_log_of_which_an_older_part_was_rewritten_is_refused_by_reading_it(tmp
 def test_what_cannot_be_known_of_an_id_is_refused(log: SqliteLog, damage: str) -> None:
     appended(log, [prediction("a")])
     log._db.execute(damage)
-    with pytest.raises(LogDamagedError, match="what is known of an id is not"):
+    with pytest.raises(LogDamagedError, match="the state of an id cannot be read"):
         log.find(["a"])

@@ -27,7 +27,7 @@ def written(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
     def feed(_: list[Lesson], boundary: Boundary | None) -> None:
         if boundary:
-            appender.published = boundary.seq
+            appender.model_position = boundary.seq
 
     folder = tmp_path_factory.mktemp("written")
     log = SqliteLog(folder, TASK)
@@ -35,11 +35,13 @@ def written(tmp_path_factory: pytest.TempPathFactory) -> Path:
     for number in range(LENGTH):
         at = 1 + 3 * number
         make, lag = ((proxy, 2), (proxy, 7), (outcome, 3))[number % 3]  # in time, late, in time
-        appender.append([prediction(str(number), number, at, appender.published), outcome(f"parked {number}", at=at)])
+        appender.append(
+            [prediction(str(number), number, at, appender.model_position), outcome(f"parked {number}", at=at)]
+        )
         appender.append([make(str(number - lag), 2, at)])
     decided = appender.settle(log.head.at, 10)
     appender.commit(decided)
-    appender.teach(decided)
+    appender.hand_on(decided)
     log.close()
     return folder
 

@@ -2,14 +2,15 @@
 
 import asyncio
 import zlib
-from typing import Any
-
-import numpy as np
+from typing import Any, Literal
 
 from presage.errors import StoreFailedError, SymbolError
-from presage.service.features import feature_encoder
-from presage.service.interface import EventStatus, FeedbackRequest, IdStatus, PredictionRequest, PredictionResult
-from presage.spaces import Array
+from presage.joining.counters import Bins, Counters
+from presage.joining.entries import EntryKind
+from presage.joining.join import Bin, Decision
+from presage.journal.appender import EventResult
+from presage.service.interface import FeedbackRequest, PredictionRequest, ServiceNumbers
+from presage.service.replies import PredictionReply, SignalReply, StateReply
 from presage.task.task import Task, read_task
 
 TASK = """
@@ -56,7 +57,7 @@ class FakeService:
     """Keeps what it is given; `head` counts what was appended."""
 
     def __init__(self, task: Task) -> None:
-        self.task, self.encode = task, feature_encoder(task)
+        self.task = task
         self.values = {"proxy": task.proxy().values, "outcome": task.outcome.values}
         self.asked: dict[str, tuple[int, PredictionRequest]] = {}
         self.fed: dict[tuple[str, str], tuple[int, FeedbackRequest]] = {}
@@ -69,34 +70,30 @@ class FakeService:
     def head(self) -> int:
         return len(self.log)
 
-    async def predict(self, asked: list[PredictionRequest]) -> list[PredictionResult]:
+    async def predict(self, requests: list[PredictionRequest]) -> list[PredictionReply]:
         await asyncio.sleep(self.seconds)
-        self._check(asked)
-        return [self._predicted(each) for each in asked]
+        self._check(requests)
+        return [self._reply(each) for each in requests]
 
-    async def feed(self, fed: list[FeedbackRequest]) -> list[EventStatus]:
+    async def feed(self, feedback: list[FeedbackRequest]) -> list[EventResult]:
         await asyncio.sleep(self.seconds)
-        self._check(fed)
-        return [self._fed(each) for each in fed]
+        self._check(feedback)
+        return [self._feed(each) for each in feedback]
 
-    async def submit(self, events: list[PredictionRequest | FeedbackRequest]) -> list[EventStatus]:
+    async def submit(self, events: list[PredictionRequest | FeedbackRequest]) -> list[EventResult]:
         await asyncio.sleep(self.seconds)
         self._check(events)
-        return [
-            self._predicted(each).done if isinstance(each, PredictionRequest) else self._fed(each) for each in events
-        ]
+        return [self._predict(each) if isinstance(each, PredictionRequest) else self._feed(each) for each in events]
 
-    async def look_up(self, id: str) -> IdStatus | None:
+    async def look_up(self, id: str) -> StateReply | None:
         if id not in self.asked and not any((id, kind) in self.fed for kind in self.values):
             return None
-        said = self._said(id) if id in self.asked else None
-        proxy, outcome = (self.fed.get((id, kind)) for kind in ("proxy", "outcome"))
-        return IdStatus(
-            id, 1 if id in self.asked else None,
-            proxy[1].value if proxy else None, self._bin(id) if proxy else "awaited",
-            outcome[1].value if outcome else None, self._bin(id) if outcome else "awaited",
-            said, said, 0,
-        )  # fmt: skip
+        probabilities = self._probabilities(id) if id in self.asked else None
+        proxy, outcome = (
+            SignalReply(came[1].value, self._bin(id).name.lower()) if came else SignalReply(None, "awaited")
+            for came in (self.fed.get((id, kind)) for kind in ("proxy", "outcome"))
+        )
+        return StateReply(id, 1 if id in self.asked else None, proxy, outcome, probabilities, probabilities, 0)
 
     def describe(self) -> dict[str, Any]:
         return {"task": self.task.name, "forecaster": "fake", "head": self.head, "model": 0}
@@ -107,8 +104,10 @@ class FakeService:
     def ready(self) -> str:
         return self.failure or self.why
 
-    def numbers(self) -> dict[str, float]:
-        return {"log_entries": self.head, 'events_total{bin="open"}': len(self.asked), 'events_total{bin="late"}': 0}
+    def numbers(self) -> ServiceNumbers:
+        counters = Counters(Bins(open=len(self.asked)), predictions=len(self.asked))
+        refused = {(EntryKind.PROXY, Decision.REPEATED): 3}
+        return ServiceNumbers(self.head, counters, refused, 0, 2, 0, False, 1.0, 0.0, 0)
 
     def watched(self) -> tuple[int, bytes]:
         return self.head, b'{"number":%d}' % self.head
@@ -122,34 +121,39 @@ class FakeService:
             self.failure = str(error) if isinstance(error, StoreFailedError) else ""
             raise error
         for each in events:
-            if isinstance(each, PredictionRequest):
-                self.encode(each.values)
-            elif each.value not in self.values[each.kind]:
+            if isinstance(each, FeedbackRequest) and each.value not in self.values[each.kind]:
                 raise SymbolError("no such value", each.value, "give another")
 
-    def _predicted(self, asked: PredictionRequest) -> PredictionResult:
-        first = self.asked.get(asked.id)
+    def _reply(self, request: PredictionRequest) -> PredictionReply:
+        result = self._predict(request)
+        if result.decision is Decision.CONFLICT:
+            return PredictionReply(request.id, "conflict", 0, 0, {}, result.reason)
+        status: Literal["accepted", "repeated"] = "accepted" if result.decision is Decision.ACCEPTED else "repeated"
+        return PredictionReply(request.id, status, result.seq, 0, self._probabilities(request.id))
+
+    def _predict(self, request: PredictionRequest) -> EventResult:
+        first = self.asked.get(request.id)
         if first is None:
-            self.log.append(asked)
-            self.asked[asked.id] = self.head, asked
-            return PredictionResult(EventStatus(asked.id, "accepted", "open", self.head), self._said(asked.id), 0)
-        if first[1].features != asked.features:
-            return PredictionResult(EventStatus(asked.id, "conflict", "", 0, "other features"), self._said(asked.id), 0)
-        return PredictionResult(EventStatus(asked.id, "repeated", "open", first[0]), self._said(asked.id), 0)
+            self.log.append(request)
+            self.asked[request.id] = self.head, request
+            return EventResult(Decision.ACCEPTED, Bin.OPEN, self.head)
+        if first[1].features != request.features:
+            return EventResult(Decision.CONFLICT, Bin.NONE, 0, "other features")
+        return EventResult(Decision.REPEATED, Bin.OPEN, first[0])
 
-    def _fed(self, fed: FeedbackRequest) -> EventStatus:
-        first = self.fed.get((fed.id, fed.kind))
+    def _feed(self, feedback: FeedbackRequest) -> EventResult:
+        first = self.fed.get((feedback.id, feedback.kind))
         if first is None:
-            self.log.append(fed)
-            self.fed[fed.id, fed.kind] = self.head, fed
-            return EventStatus(fed.id, "accepted", self._bin(fed.id), self.head)
-        if first[1].value != fed.value:
-            return EventStatus(fed.id, "conflict", "", 0, f"the value {first[1].value}")
-        return EventStatus(fed.id, "repeated", self._bin(fed.id), first[0])
+            self.log.append(feedback)
+            self.fed[feedback.id, feedback.kind] = self.head, feedback
+            return EventResult(Decision.ACCEPTED, self._bin(feedback.id), self.head)
+        if first[1].value != feedback.value:
+            return EventResult(Decision.CONFLICT, Bin.NONE, 0, f"the value {first[1].value}")
+        return EventResult(Decision.REPEATED, self._bin(feedback.id), first[0])
 
-    def _bin(self, id: str) -> str:
-        return "trained" if id in self.asked else "parked"
+    def _bin(self, id: str) -> Bin:
+        return Bin.TRAINED if id in self.asked else Bin.PARKED
 
-    def _said(self, id: str) -> Array:
+    def _probabilities(self, id: str) -> dict[str, float]:
         share = (zlib.crc32(id.encode()) % 1000 + 1) / 1002
-        return np.array([1 - share, share], np.float32)
+        return dict(zip(self.values["outcome"], (1 - share, share), strict=True))

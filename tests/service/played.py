@@ -100,16 +100,16 @@ def play(events: list[LogEvent], seed: int = 0, horizons: Horizons = HORIZONS) -
         appender.append([_by_model(event, store.counters.learn) for event in group])
         while (missed := appender.settle(store.head.at, 50)).entries:
             appender.commit(missed)
-            appender.teach(missed)
-        appender.published = store.counters.learn
+            appender.hand_on(missed)
+        appender.model_position = store.counters.learn
     return Played(store, shown)
 
 
 def watched(played: Played, subject: Subject = SUBJECT) -> Watch:
     """Who was shown a log as it was made."""
     watch = Watch(subject)
-    for sightings in played.shown:
-        watch.see(sightings)
+    for entries in played.shown:
+        watch.add_entries(entries)
     return watch
 
 

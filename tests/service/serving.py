@@ -8,9 +8,10 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from presage.errors import BusyError, StoreFailedError, StoreFullError
+from presage.journal.appender import EventResult
 from presage.service.http.app import create_app
 from presage.service.http.server import bind, listen, serve
-from presage.service.interface import EventStatus, FeedbackRequest
+from presage.service.interface import FeedbackRequest
 from presage.service.limits import Limits
 from tests.service.fake import FakeService, books
 
@@ -26,11 +27,11 @@ ERRORS = {
 class FailingService(FakeService):
     """Fails for some ids, and is slow for one."""
 
-    async def feed(self, fed: list[FeedbackRequest]) -> list[EventStatus]:
-        self.error = ERRORS.get(fed[0].id)
-        if fed[0].id == "slow":
+    async def feed(self, feedback: list[FeedbackRequest]) -> list[EventResult]:
+        self.error = ERRORS.get(feedback[0].id)
+        if feedback[0].id == "slow":
             await asyncio.sleep(1.0)
-        return await super().feed(fed)
+        return await super().feed(feedback)
 
 
 @contextmanager

@@ -6,7 +6,9 @@ from typing import NamedTuple
 
 import numpy as np
 
+from presage.service.features import feature_encoder
 from presage.service.interface import FeedbackRequest, PredictionRequest
+from presage.task.task import read_task
 
 DAY = 86_400_000_000
 START = 1_790_000_000_000_000
@@ -35,6 +37,14 @@ def write_task(folder: Path, kind: str = "mixture") -> Path:
     return path
 
 
+ENCODE = feature_encoder(read_task(TASK.replace("KIND", "residual-table")))
+
+
+def request(id: str, features: dict[str, str], at: int | None = None) -> PredictionRequest:
+    """A request for a prediction about a book."""
+    return PredictionRequest(id, json.dumps(features).encode(), ENCODE(features), at)
+
+
 class Happening(NamedTuple):
     """Something that happens at a time."""
 
@@ -51,7 +61,7 @@ def happenings(count: int, seed: int = 0, days: float = 60.0) -> list[Happening]
         title, genre = f"title {draw.integers(0, 40)}", ("crime", "poems", "maps")[draw.integers(0, 3)]
         features = {"title": title, "genre": genre}
         id = f"order-{number}"
-        found.append(Happening(at, PredictionRequest(id, json.dumps(features).encode(), features, at)))
+        found.append(Happening(at, request(id, features, at)))
         z = int(draw.integers(0, 3))
         y = int(draw.random() < (0.1, 0.4, 0.8)[z])
         if draw.random() < 0.9:

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from presage.service.dashboard.buckets import SIZE, BucketRows, Buckets, gather
+from presage.service.dashboard.buckets import SIZE, BucketRows, Buckets, merge_neighbours
 from presage.service.dashboard.fold import MOST, Marginal
 from tests.service.played import (
     DAY,
@@ -38,12 +38,12 @@ def test_gathered_stretches_hold_everything_in_order_and_enough_each() -> None:
     draw = np.random.default_rng(0)
     counted = draw.poisson(3, 200).astype(float)
     stretch = BucketRows(np.arange(200) * 10, np.arange(1, 201) * 10, counted[:, None])
-    found = gather(stretch, counted, most=25, least=20)
+    found = merge_neighbours(stretch, counted, most=25, least=20)
     assert found.sums.sum() == counted.sum()
     assert (found.sums >= 20).all()
     assert len(found.sums) <= 25
     assert (found.start[1:] == found.end[:-1]).all()
-    assert not len(gather(stretch, counted, most=25, least=1e6).sums)
+    assert not len(merge_neighbours(stretch, counted, most=25, least=1e6).sums)
 
 
 def test_the_marginal_remembers_few_states_and_forgets_little() -> None:

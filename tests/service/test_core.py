@@ -13,9 +13,9 @@ import pytest
 from presage.drivers.core import core_for
 from presage.errors import OtherTaskError
 from presage.joining.entries import EntryKind, decode_predicted
+from presage.joining.join import Decision
 from presage.journal.readers import read_lessons
 from presage.journal.sqlite import SqliteLog
-from presage.service.features import feature_encoder
 from presage.service.folders import horizons_of, open_folder, task_forecaster
 from presage.service.interface import FeedbackRequest, PredictionRequest
 from presage.service.learner import client as teacher
@@ -23,11 +23,13 @@ from presage.service.learner.folding import LogFold
 from presage.service.learner.snapshots import KEPT
 from presage.service.limits import Limits
 from presage.service.opening import open_service
+from presage.service.replies import SignalReply
 from presage.service.service import LiveService
 from presage.spaces import Instance
-from tests.service.shop import START, Happening, happenings, write_task
+from tests.service.shop import START, Happening, happenings, request, write_task
 
 EVENTS = Limits(clock="events")
+ACCEPTED, REPEATED, CONFLICT = Decision
 
 
 def opened(folder: Path, kind: str = "mixture") -> LiveService:
@@ -75,19 +77,19 @@ def test_stopped_and_resumed_is_never_stopped_is_the_fold_of_the_log(kind: str, 
 @pytest.mark.long
 def test_a_resend_is_answered_as_before_and_another_value_is_a_conflict(tmp_path: Path) -> None:
     service = opened(tmp_path)
-    first = PredictionRequest("a", b'{"title":"x","genre":"maps"}', {"title": "x", "genre": "maps"}, START)
-    other = PredictionRequest("a", b'{"title":"y","genre":"maps"}', {"title": "y", "genre": "maps"}, START)
+    first = request("a", {"title": "x", "genre": "maps"}, START)
+    other = request("a", {"title": "y", "genre": "maps"}, START)
 
     async def talk() -> None:
         one, again, conflict = [(await service.predict([each]))[0] for each in (first, first, other)]
-        assert (one.done.status, again.done.status, conflict.done.status) == ("accepted", "repeated", "conflict")
-        assert np.array_equal(one.probabilities, again.probabilities)
-        assert again.done.seq == one.done.seq
+        assert (one.status, again.status, conflict.status) == ("accepted", "repeated", "conflict")
+        assert one.probabilities == again.probabilities
+        assert again.seq == one.seq
         feedback = [FeedbackRequest("a", "proxy", value, START) for value in ("half", "half", "begun")]
-        assert [(await service.feed([each]))[0].status for each in feedback] == ["accepted", "repeated", "conflict"]
+        assert [(await service.feed([each]))[0].decision for each in feedback] == [ACCEPTED, REPEATED, CONFLICT]
         looked = await service.look_up("a")
         assert looked is not None
-        assert (looked.proxy, looked.proxy_bin, looked.outcome_bin) == ("half", "trained", "awaited")
+        assert (looked.proxy, looked.outcome) == (SignalReply("half", "trained"), SignalReply(None, "awaited"))
         assert await service.look_up("b") is None
 
     asyncio.run(talk())
@@ -128,26 +130,23 @@ def test_lessons_are_the_very_bytes_that_were_sent_and_predictions_can_be_recomp
     service.close()
     task, digest = open_folder(tmp_path / "books.toml", tmp_path / "data")
     store, engine = SqliteLog(tmp_path / "data", digest), core_for(task_forecaster(task))
-    encode, sent = (
-        feature_encoder(task),
-        {e.event.id: e.event for e in happened if isinstance(e.event, PredictionRequest)},
-    )
+    sent = {e.event.id: e.event for e in happened if isinstance(e.event, PredictionRequest)}
     entries = {entry.seq: entry for entry in store.read(0, 10_000)}
     pupil, recomputed = LogFold(engine), 0
     for lessons, boundary in [([], None), *read_lessons(store, horizons_of(task))]:
         for lesson in lessons:
             asked = sent[entries[lesson.predicted].id]
             assert decode_predicted(entries[lesson.predicted].body).features == asked.features
-            assert lesson.symbols == np.array(encode(asked.values).symbols, np.int32).tobytes()
+            assert lesson.symbols == np.array(asked.encoded.symbols, np.int32).tobytes()
         pupil.take(lessons)
         if boundary:
             pupil.learn(boundary.seq, boundary.predictions)
         for entry in entries.values():
             if entry.kind == EntryKind.PREDICTED and (body := decode_predicted(entry.body)).model == pupil.learnt:
-                x = encode(sent[entry.id].values)
+                x = sent[entry.id].encoded
                 one = Instance(np.array([x.symbols], np.int32), np.array([x.dense], np.float32))
                 said = engine.predict(pupil.learning.parameters(), one)
-                assert said.log_probabilities[0].tobytes() == body.said
+                assert said.log_probabilities[0].tobytes() == body.log_probabilities
                 recomputed += 1
     store.close()
     assert recomputed >= 120

@@ -129,8 +129,10 @@ def test_a_single_forecaster_that_knows_nothing_yet_says_why_panels_are_empty(ta
         tab.open(f"{server.url}/", 390)
         tab.until("document.querySelector('#lag svg') !== null")
         assert "not a mixture" in tab.ask("document.querySelector('#weights .said').textContent")
-        assert "No outcome has come yet" in tab.ask("document.querySelector('#loss .said').textContent")
-        assert "Too few predictions have matured" in tab.ask("document.querySelector('#drift .said').textContent")
+        assert "No outcomes yet" in tab.ask("document.querySelector('#loss .said').textContent")
+        assert "Too few predictions have all their outcomes" in tab.ask(
+            "document.querySelector('#drift .said').textContent"
+        )
         assert tab.troubles == []
 
 
@@ -170,7 +172,7 @@ def test_the_page_asks_for_a_token_and_shows_nothing_without(played: Played, tab
         assert tab.ask("document.getElementById('panels').hidden")
         send = "document.querySelector('#token input').value = '{}'; document.querySelector('#token button').click()"
         tab.ask(send.format("wrong-wrong-wrong"))
-        tab.until("document.querySelector('#token span').textContent === 'That was not it.'")
+        tab.until("document.querySelector('#token span').textContent === 'Wrong token.'")
         tab.ask(send.format(TOKEN))
         tab.until(f"{STATUS}.startsWith('live')")
         assert tab.ask("document.getElementById('token').hidden")

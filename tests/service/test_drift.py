@@ -7,7 +7,7 @@ import pytest
 
 from presage.metrics.shift import shift
 from presage.service.dashboard.buckets import BucketRows
-from presage.service.dashboard.drift import LEAST_COST, DriftMonitor, DriftState, judge_drift
+from presage.service.dashboard.drift import LEAST_COST, DriftMonitor, DriftState, drift_found
 from presage.service.dashboard.feedback_panels import drift_words
 from presage.service.dashboard.fold import Watch
 from presage.spaces import Array
@@ -34,11 +34,11 @@ def cohorts(draw: np.random.Generator, groups: int, rows: int, spread: float = 0
 
 def looked(tables: Array) -> list[DriftState]:
     """What is said after each group, by one who forgets those before the last hundred."""
-    found, looker = [], DriftMonitor(3, 2)
+    found, monitor = [], DriftMonitor(3, 2)
     for upto in range(1, len(tables) + 1):
         start = DAY * np.arange(upto)[-100:]
         stretch = BucketRows(start, start + DAY, tables[:upto][-100:].reshape(len(start), -1).astype(float))
-        found.append(looker.look(stretch, float(tables[: upto - len(start)].sum())).state)
+        found.append(monitor.update(stretch, float(tables[: upto - len(start)].sum())).state)
     return found
 
 
@@ -61,12 +61,12 @@ def test_an_alarm_comes_soon_after_g_has_changed_and_names_the_time() -> None:
         assert DriftState.ALARM not in found[:40]
         assert DriftState.ALARM in found[40:50], "a thousand rows are enough"
         start = DAY * np.arange(60)
-        verdict = judge_drift(BucketRows(start, start + DAY, tables.reshape(60, -1).astype(float)), (3, 2), 60)
+        verdict = drift_found(BucketRows(start, start + DAY, tables.reshape(60, -1).astype(float)), (3, 2), 60)
         assert verdict.state is DriftState.ALARM
         assert verdict.since is not None
         assert abs(verdict.since - 40 * DAY) <= 3 * DAY
         assert verdict.nats > LEAST_COST
-        assert "has changed" in drift_words(verdict, (3, 2))
+        assert drift_words(verdict, (3, 2)).startswith("Changed:")
 
 
 def test_a_change_too_small_to_matter_is_told_and_raises_no_alarm() -> None:
@@ -76,9 +76,9 @@ def test_a_change_too_small_to_matter_is_told_and_raises_no_alarm() -> None:
     ones = draw.binomial(z, 1 / (1 + np.exp(-odds)))
     start = DAY * np.arange(30)
     tables = np.stack([z - ones, ones], axis=-1).reshape(30, -1).astype(float)
-    verdict = judge_drift(BucketRows(start, start + DAY, tables), (3, 2), 30)
+    verdict = drift_found(BucketRows(start, start + DAY, tables), (3, 2), 30)
     assert verdict.state is DriftState.SLIGHT
-    assert "a little" in drift_words(verdict, (3, 2))
+    assert "slight change" in drift_words(verdict, (3, 2))
 
 
 def test_the_chance_of_a_split_is_about_right_where_nothing_changes() -> None:
@@ -100,15 +100,15 @@ def test_the_watch_raises_the_alarm_once_changed_predictions_have_matured() -> N
     events = happen(2400, seed=8, turn=1200)
     states: dict[DriftState, int] = {}
     watch = Watch(SUBJECT)
-    for sightings in play(events).shown:
-        watch.see(sightings)
-        states.setdefault(watch.look().state, watch.at)
+    for entries in play(events).shown:
+        watch.add_entries(entries)
+        states.setdefault(watch.update_drift().state, watch.at)
     assert DriftState.STABLE in states
     turned = START + 360 * HOUR
     assert turned < states[DriftState.ALARM] < turned + 10 * DAY + 200 * HOUR, (
         "after some hundred rows that have matured"
     )
-    since = watch.look().since
+    since = watch.update_drift().since
     assert since is not None
     assert abs(since - turned) < 4 * DAY
 
@@ -116,7 +116,7 @@ def test_the_watch_raises_the_alarm_once_changed_predictions_have_matured() -> N
 @pytest.mark.long
 def test_outcomes_that_are_known_at_different_times_raise_no_alarm() -> None:
     watch = Watch(SUBJECT)
-    for sightings in play(happen(1500, seed=9, delay=telling)).shown:
-        watch.see(sightings)
-        assert watch.look().state in (DriftState.UNKNOWN, DriftState.STABLE)
-    assert watch.look().state is DriftState.STABLE
+    for entries in play(happen(1500, seed=9, delay=telling)).shown:
+        watch.add_entries(entries)
+        assert watch.update_drift().state in (DriftState.UNKNOWN, DriftState.STABLE)
+    assert watch.update_drift().state is DriftState.STABLE

@@ -262,9 +262,60 @@ def test_metrics_follow_the_conventions_of_prometheus(ask: Asking) -> None:
     assert 'presage_http_requests_total{method="POST",route="/v1/predictions",status="200"} 1.0' in samples
     assert 'presage_http_requests_total{method="GET",route="none",status="404"} 1.0' in samples
     assert 'presage_http_request_seconds_count{route="/v1/predictions"} 1.0' in samples
-    assert 'presage_events_total{bin="open"} 1.0' in samples
+    assert 'presage_entries{bin="open"} 1.0' in samples
     assert "presage_log_entries 1.0" in samples
-    assert text.count("# TYPE presage_events_total counter") == 1
+    assert text.count("# TYPE presage_entries gauge") == 1
+
+
+FAMILIES = {
+    "entries": ("gauge", "bin"),
+    "refused_total": ("counter", "kind why"),
+    "log_entries": ("gauge", ""),
+    "predictions_total": ("counter", ""),
+    "lessons_waiting": ("gauge", ""),
+    "model_position": ("gauge", ""),
+    "events_waiting": ("gauge", ""),
+    "g_drift_alarm": ("gauge", ""),
+    "g_drift_p": ("gauge", ""),
+    "g_drift_nats": ("gauge", ""),
+    "watch_missed_total": ("counter", ""),
+    "http_requests_under_way": ("gauge", ""),
+    "http_requests_total": ("counter", "method route status"),
+    "http_request_seconds": ("histogram", "le route"),
+}
+"""Each metric by its name in the text format, with its type and its labels: dashboards of others depend on them."""
+
+
+def test_metrics_keep_their_names_types_and_labels_and_each_is_explained(ask: Asking) -> None:
+    ask.get("/healthz")
+    text = ask.get("/metrics").text
+    kinds = dict(re.findall(r"^# TYPE presage_(\S+) (\w+)$", text, re.M))
+    labels: dict[str, set[str]] = {name: set() for name in kinds}
+    for name, found in re.findall(r"^presage_(\w+?)(?:_bucket|_sum|_count)?(?:\{(.*)\})? \S+$", text, re.M):
+        labels[name] |= set(re.findall(r'(\w+)="', found))
+    assert {name: (kinds[name], " ".join(sorted(labels[name]))) for name in kinds} == FAMILIES
+    for name, about in re.findall(r"^# HELP presage_(\S+) (.+)$", text, re.M):
+        further = set(re.findall(r"[a-z]+", about.lower())) - set(name.split("_"))
+        assert len(further) > 5, f"{name}: {about}"
+
+
+def test_a_bulk_names_every_wrong_line_whether_its_json_or_its_features_do_not_fit(
+    ask: Asking, service: FakeService
+) -> None:
+    war = {"kind": "prediction", "id": "b", "features": FEATURES | {"genres": ["war"]}}
+    answer = ask.post(
+        "/v1/events", content=b'{"kind":"proxy"}\n' + lines({"kind": "prediction"} | EMMA, war), headers=NDJSON
+    )
+    found = [(each["line"], each["where"]) for each in answer.json()["lines"]]
+    assert (answer.status_code, found) == (422, [(1, "$"), (3, "$.features")])
+    assert service.head == 0
+
+
+def test_features_that_do_not_fit_are_refused_by_the_candidate_that_has_them(ask: Asking, service: FakeService) -> None:
+    candidates = [EMMA, EMMA | {"id": "b", "features": FEATURES | {"genres": ["war"]}}]
+    problem = ask.post("/v1/predictions", {"candidates": candidates}).json()
+    assert (problem["where"], problem["value"]) == ("$.candidates[1].features", "war")
+    assert service.head == 0
 
 
 def test_the_page_runs_and_fetches_nothing_but_what_the_service_itself_gives(ask: Asking) -> None:

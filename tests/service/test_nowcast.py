@@ -1,7 +1,6 @@
 """The now-cast of a service: it follows what is learnt of an id's proxy, be that its value or its absence."""
 
 import asyncio
-import json
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -25,7 +24,7 @@ from presage.spaces import Array, Instance
 from presage.task.task import load_task
 from tests.service.asking import Asking
 from tests.service.running import until
-from tests.service.shop import DAY, START, write_task
+from tests.service.shop import DAY, START, request, write_task
 
 EVENTS = Limits(clock="events")
 HOUR = DAY // 24
@@ -38,12 +37,11 @@ TAUGHT = 30
 def learn(service: LiveService) -> None:
     """Teach it what a book closed and a book half read come to."""
     lives = [("closed", "left"), ("half", "finished")] * TAUGHT
-    encoded = json.dumps(BOOK).encode()
     events: list[PredictionRequest | FeedbackRequest] = []
     for number, (proxy, outcome) in enumerate(lives):
         id = f"past-{number}"
         events += [
-            PredictionRequest(id, encoded, BOOK, START),
+            request(id, BOOK, START),
             FeedbackRequest(id, "proxy", proxy, START),
             FeedbackRequest(id, "outcome", outcome, START),
         ]

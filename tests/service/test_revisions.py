@@ -133,7 +133,7 @@ def test_every_answer_that_an_old_version_recorded_can_be_recomputed(kind: str, 
         for body in made.pop(pupil.learnt, []):
             x = Instance(np.frombuffer(body.symbols, "<i4")[None], np.frombuffer(body.dense, "<f4")[None])
             said = engine.predict(pupil.learning.parameters(), x).log_probabilities[0]
-            differences.append(np.abs(said - np.frombuffer(body.said, "<f4")).max())
+            differences.append(np.abs(said - np.frombuffer(body.log_probabilities, "<f4")).max())
     store.close()
     assert not made, "every model that answered has been there"
     assert len(differences) == 260
@@ -235,7 +235,11 @@ def test_an_old_folder_is_served_by_its_revision_and_a_line_says_how_to_move_on(
 def answers(folder: Path) -> Iterator[bytes]:
     """What the log of a folder says was answered, in order."""
     store = SqliteLog(folder, task_digest(folder))
-    yield from (decode_predicted(each.body).said for each in store.read(0, 10_000) if each.kind == EntryKind.PREDICTED)
+    yield from (
+        decode_predicted(each.body).log_probabilities
+        for each in store.read(0, 10_000)
+        if each.kind == EntryKind.PREDICTED
+    )
     store.close()
 
 

@@ -9,8 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from presage.service.http.problems import RefusalError
-from presage.service.http.requests import Reader
-from presage.service.http.strict_json import WORDS, check_keys
+from presage.service.http.requests import OutcomeEvent, PredictionsBody, Reader
+from presage.service.http.strict_json import WORDS, check_keys, count_keys
 from presage.service.limits import Limits
 from tests.service.fake import FEATURES, books
 
@@ -66,3 +66,22 @@ def test_equal_keys_are_found_wherever_colons_and_quotes_stand(value: Any, escap
     twice = body[:-1] + b',"all":":"}'
     with pytest.raises(RefusalError, match="'all' twice"):
         check_keys(twice, keys)
+
+
+@pytest.mark.parametrize(
+    ("kind", "body"),
+    [
+        (PredictionsBody, {"id": "a", "features": {"x": 1, "y": 2}}),
+        (PredictionsBody, {"id": "a", "features": {}, "at": 5}),
+        (PredictionsBody, {"candidates": [{"id": "a", "features": {"x": 1}}, {"id": "b", "features": {}, "at": 1}]}),
+        (PredictionsBody, {"candidates": [], "rank": True, "outcome": "left"}),
+        (OutcomeEvent, {"kind": "outcome", "id": "a", "value": "left"}),
+        (OutcomeEvent, {"kind": "outcome", "id": "a", "value": "left", "at": 1}),
+    ],
+)
+def test_the_keys_of_a_body_are_counted_by_its_definition(kind: type[msgspec.Struct], body: dict[str, Any]) -> None:
+    features = [body.get("features", {}), *(each["features"] for each in body.get("candidates", []))]
+    sizes: list[int] = []
+    sent = json.dumps(body)
+    json.loads(sent, object_pairs_hook=lambda pairs: sizes.append(len(pairs)))
+    assert count_keys(msgspec.json.decode(sent, type=kind)) == sum(sizes) - sum(map(len, features))

@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from presage.errors import BusyError, StateFileError, StoreFailedError, StoreFullError
+from presage.joining.join import Decision
 from presage.journal.appender import Appender, CommitGroup
 from presage.journal.interface import Commit, Head
 from presage.journal.sqlite import SqliteLog
@@ -22,7 +23,7 @@ from presage.service.opening import open_service
 from presage.service.service import LiveService
 from presage.task.task import load_task
 from tests.service.asking import Asking
-from tests.service.shop import DAY, START, write_task
+from tests.service.shop import DAY, START, request, write_task
 
 WAIT = 60.0
 
@@ -30,7 +31,7 @@ pytestmark = pytest.mark.long
 
 
 def asked(id: str, at: int | None = None) -> PredictionRequest:
-    return PredictionRequest(id, b'{"title":"x","genre":"maps"}', {"title": "x", "genre": "maps"}, at)
+    return request(id, {"title": "x", "genre": "maps"}, at)
 
 
 def opened(folder: Path, clock: Callable[[], int] = lambda: START, kind: str = "wall") -> LiveService:
@@ -38,7 +39,7 @@ def opened(folder: Path, clock: Callable[[], int] = lambda: START, kind: str = "
 
 
 def learner(service: LiveService) -> int:
-    return service._parts.teacher._process.pid
+    return service._parts.learner._process.pid
 
 
 def until(holds: Callable[[], bool]) -> None:
@@ -70,11 +71,11 @@ def test_lessons_that_wait_for_a_prediction_refuse_nobody(tmp_path: Path, monkey
     feed(service, 1)
     until(service.caught_up)
     feed(service, 39, start=1)  # no prediction was made by what was learnt, so nothing more is learnt yet
-    until(lambda: service.numbers()["lessons_waiting"] == 39)
+    until(lambda: service.numbers().lessons_waiting == 39)
     for number in range(3):
         predict(service, f"b{number}")
         until(service.caught_up)
-    until(lambda: service.numbers()["lessons_waiting"] == 0)
+    until(lambda: service.numbers().lessons_waiting == 0)
     service.close()
 
 
@@ -126,7 +127,7 @@ def test_what_is_overdue_is_decided_once_a_full_disk_has_room(tmp_path: Path, mo
     now[0] += 3 * DAY
     until(lambda: disk.met > 2)
     disk.error = None
-    until(lambda: service.numbers()['entries{bin="absent"}'] == 1 or service.numbers()['entries{bin="trained"}'] == 1)
+    until(lambda: service.numbers().counters.bins.absent + service.numbers().counters.bins.trained == 1)
     service.close()
 
 
@@ -161,12 +162,12 @@ def test_what_was_kept_is_not_called_refused_when_deciding_finds_a_full_disk(
 
     monkeypatch.setattr(Appender, "settle", errs)
     (done,) = asyncio.run(service.predict([asked("a", START)]))
-    assert done.done.status == "accepted"
+    assert done.status == "accepted"
     asyncio.run(service.predict([asked("b", START + 3 * DAY)]))
-    assert service.numbers()['entries{bin="absent"}'] == 0
+    assert service.numbers().counters.bins.absent == 0
     full[0] = False
     asyncio.run(service.predict([asked("c", START + 3 * DAY)]))
-    assert service.numbers()["log_entries"] > 3, "and what was overdue is decided"
+    assert service.numbers().log_entries > 3, "and what was overdue is decided"
     service.close()
 
 
@@ -179,7 +180,7 @@ def test_what_is_not_accepted_does_not_even_change_the_time(value: str, tmp_path
         await service.feed([FeedbackRequest("a", "proxy", "half", START + 1)])
         before = service.describe()["log"]
         (done,) = await service.feed([FeedbackRequest("a", "proxy", value, START + 400 * DAY)])
-        assert done.status == ("repeated" if value == "half" else "conflict")
+        assert done.decision is (Decision.REPEATED if value == "half" else Decision.CONFLICT)
         assert service.describe()["log"] == before
 
     asyncio.run(talk())
@@ -207,14 +208,14 @@ def test_a_learner_that_died_is_not_waited_for(tmp_path: Path, monkeypatch: pyte
     with pytest.raises(StateFileError, match="the learner has stopped"):
         service.digest()
     assert "the learner stopped" in service.ready()
-    waiting = service.numbers()["lessons_waiting"]
+    waiting = service.numbers().lessons_waiting
     predict(service, *(f"a{number}" for number in range(1, 40)))
     feed(service, 39, start=1)
     handed_on(service)
-    assert service.numbers()["lessons_waiting"] == waiting, "they are in the log, and not held for nobody"
+    assert service.numbers().lessons_waiting == waiting, "they are in the log, and not held for nobody"
     service.close()
     service = opened(tmp_path)
     predict(service, "b")
     until(service.caught_up)
-    assert service.numbers()["lessons_waiting"] == 0
+    assert service.numbers().lessons_waiting == 0
     service.close()

@@ -18,7 +18,7 @@ from presage.service.dashboard.drift import DriftState
 from presage.service.dashboard.feedback_panels import known_panel, pending_panel, reliability_panel
 from presage.service.dashboard.fold import Watch
 from presage.service.dashboard.loss_panels import early_panel, loss_panel, weights_panel
-from presage.service.dashboard.watcher import look_back
+from presage.service.dashboard.watcher import add_recent_entries
 from presage.spaces import Array, Spaces
 from tests.service.played import (
     DAY,
@@ -64,11 +64,11 @@ def cohort(watch: Watch, name: str) -> float:
 def test_a_watch_is_the_same_however_what_it_saw_was_cut_and_when_it_is_read_from_the_log(
     played: Played, watch: Watch
 ) -> None:
-    everything = [sighting for sightings in played.shown for sighting in sightings]
+    everything = [observed for entries in played.shown for observed in entries]
     whole, by_page = Watch(SUBJECT), Watch(SUBJECT)
-    whole.see(everything)
+    whole.add_entries(everything)
     for page in read_observed(played.store, 0):
-        by_page.see(page)
+        by_page.add_entries(page)
     assert len(everything) == played.store.head.seq
     for other in (whole, by_page):
         assert (other.seq, other.at, other.learnt, other.estimated) == (
@@ -96,7 +96,7 @@ def test_losses_are_those_of_the_outcomes_in_the_log(played: Played, watch: Watc
     seqs_and_outcomes = [(known.outcome_seq, outcome_learnt(known, HORIZONS)) for _, known, _ in outcomes(played)]
     for _, known, body in outcomes(played):
         y = outcome_learnt(known, HORIZONS)
-        served.append(-float(np.frombuffer(body.said, "<f4")[y]))
+        served.append(-float(np.frombuffer(body.log_probabilities, "<f4")[y]))
         experts = np.frombuffer(body.memo, "<f4").reshape(3, 2)[:2, y]
         direct.append(-math.log(np.exp(experts).mean()))
         before = [other for seq, other in seqs_and_outcomes if seq < body.model]
@@ -108,7 +108,7 @@ def test_losses_are_those_of_the_outcomes_in_the_log(played: Played, watch: Watc
     panel = loss_panel(watch)
     assert panel.recent is not None
     assert panel.recent.served == pytest.approx(np.mean(served))
-    assert f"the last {len(served):,} outcomes" in panel.words.lower()
+    assert f"last {len(served):,} outcomes" in panel.words.lower()
     assert panel.direct is not None
     assert len(panel.at) == len(panel.served) == len(panel.direct) == len(panel.marginal) > 10
 
@@ -151,7 +151,7 @@ def test_what_is_known_after_a_while_is_the_share_of_those_old_enough(played: Pl
 
 
 def test_calibration_is_the_table_of_reliability_of_the_same_predictions(played: Played, watch: Watch) -> None:
-    said = np.array([np.exp(np.frombuffer(body.said, "<f4")) for *_, body in outcomes(played)])
+    said = np.array([np.exp(np.frombuffer(body.log_probabilities, "<f4")) for *_, body in outcomes(played)])
     y = np.array([outcome_learnt(known, HORIZONS) for _, known, _ in outcomes(played)])
     for outcome, found in enumerate(reliability_panel(watch)):
         assert found is not None
@@ -181,7 +181,7 @@ def test_early_losses_are_right_before_outcomes_come_and_reconciled_with_the_sam
     rows, early, true, half = panel.matured
     assert rows > 2000
     assert early == pytest.approx(true, abs=1.5 * half)
-    assert "no more than chance does" in panel.words
+    assert ": within chance" in panel.words
     assert panel.until is not None
     assert panel.until < panel.at[-1], "the last predictions have an expected loss and no true one"
     assert panel.true[-1] is None
@@ -209,7 +209,7 @@ def test_early_losses_are_wrong_when_g_has_changed_and_the_words_say_so() -> Non
     assert panel.matured is not None
     _, early, true, half = panel.matured
     assert true > early + half
-    assert ": more than chance does" in panel.words
+    assert ": more than chance" in panel.words
 
 
 @pytest.mark.long
@@ -254,7 +254,7 @@ def test_subjects_know_the_direct_experts_of_a_mixture() -> None:
 
 def test_after_a_restart_the_end_of_the_log_is_looked_at_and_no_more(played: Played, watch: Watch) -> None:
     again = Watch(SUBJECT)
-    look_back(again, played.store, 2000)
+    add_recent_entries(again, played.store, 2000)
     assert again.start == played.store.head.seq - 2000
     assert again.seq == watch.seq
     ours, theirs = pending_panel(again, played.store.counters.bins.open), pending_panel(watch, 0)
@@ -262,11 +262,11 @@ def test_after_a_restart_the_end_of_the_log_is_looked_at_and_no_more(played: Pla
     table = again.predicted.stretches().sums
     for settled in ("proxy", "outcome"):
         assert (table[:, COHORT.index(settled)] <= table[:, COHORT.index("predictions")]).all()
-    assert again.look().state in (DriftState.UNKNOWN, DriftState.STABLE)
+    assert again.update_drift().state in (DriftState.UNKNOWN, DriftState.STABLE)
     ones = [outcome_learnt(known, HORIZONS) for entry, known, _ in outcomes(played) if entry.seq > again.start]
     begins = math.exp(-float(again.marginal.losses(np.array([0]), np.array([1]))[0]))
     assert begins == pytest.approx((sum(ones) + 1) / (len(ones) + 2)), "the marginal does not begin anew"
     entire = Watch(SUBJECT)
-    look_back(entire, played.store)
+    add_recent_entries(entire, played.store)
     for mine, theirs_sums in zip(sums(entire), sums(watch), strict=True):
         np.testing.assert_allclose(mine, theirs_sums, atol=1e-8)

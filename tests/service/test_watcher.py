@@ -7,6 +7,7 @@ import pytest
 
 from presage.joining.entries import EntryKind
 from presage.joining.join import Decision
+from presage.service.dashboard.drift import DriftState
 from presage.service.dashboard.fold import Watch
 from presage.service.dashboard.watcher import WAITING, Sample, WatchedNames, Watcher
 from tests.service.played import (
@@ -32,8 +33,8 @@ def sample(played: Played) -> Sample:
 
 def test_a_frame_is_made_when_somebody_looks_and_has_everything(played: Played) -> None:
     watcher = Watcher(Watch(SUBJECT), NAMES)
-    for sightings in played.shown:
-        watcher.see(sightings)
+    for entries in played.shown:
+        watcher.add_entries(entries)
     watcher.turn(sample(played))
     assert watcher.watched()[0] == 0, "nobody had looked"
     watcher.turn(sample(played))
@@ -50,7 +51,7 @@ def test_a_frame_is_made_when_somebody_looks_and_has_everything(played: Played) 
     assert told["lag"]["over_time"] == [7, 7]
     assert told["drift"]["state"] == "stable"
     assert len(frame) < 20_000
-    assert watcher.numbers()["g_drift_alarm"] == 0
+    assert watcher.drift.state is not DriftState.ALARM
 
 
 def test_a_frame_can_be_made_of_nothing() -> None:
@@ -67,11 +68,11 @@ def test_the_one_who_shows_is_never_kept_waiting_and_what_is_too_much_is_counted
     watcher = Watcher(Watch(SUBJECT), NAMES)
     shown = 0
     while not watcher.missed:
-        watcher.see(played.shown[shown % len(played.shown)])
+        watcher.add_entries(played.shown[shown % len(played.shown)])
         shown += 1
     assert watcher._given - watcher._taken <= WAITING + 100
-    watcher.see(played.shown[0])
-    assert watcher.numbers()["watch_missed_total"] == watcher.missed > len(played.shown[0])
+    watcher.add_entries(played.shown[0])
+    assert watcher.missed > len(played.shown[0])
 
 
 def test_a_watcher_takes_turns_in_a_thread_until_it_is_closed(played: Played) -> None:
@@ -82,8 +83,8 @@ def test_a_watcher_takes_turns_in_a_thread_until_it_is_closed(played: Played) ->
             folded.set()
         return sample(played)
 
-    for sightings in played.shown:
-        watcher.see(sightings)
+    for entries in played.shown:
+        watcher.add_entries(entries)
     watcher.start(stands)
     watcher.watched()
     assert folded.wait(20)

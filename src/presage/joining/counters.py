@@ -38,7 +38,7 @@ def _bins_of(is_predicted: bool, proxy: Bin, outcome: Bin) -> Bins:
 
 
 class Counters(NamedTuple):
-    """What the log holds, and how much of it is learnt; kept with the log, and counted anew when it is verified."""
+    """Counts of the entries of the log, and of its lessons; stored with it, and counted again by `verify`."""
 
     bins: Bins = Bins()
     predictions: int = 0
@@ -48,7 +48,7 @@ class Counters(NamedTuple):
     learnt_proxies: int = 0  # by the last LEARN entry
     learnt_outcomes: int = 0
     learn: int = 0  # seq of the last LEARN entry
-    used: int = 0  # how many predictions were answered by what it taught
+    used: int = 0  # how many predictions its parameters made
 
     @property
     def entries(self) -> int:
@@ -57,5 +57,5 @@ class Counters(NamedTuple):
 
     @property
     def waiting(self) -> int:
-        """How many lessons are not learnt yet."""
+        """How many lessons the learner has not learned yet."""
         return self.proxies + self.outcomes - self.learnt_proxies - self.learnt_outcomes

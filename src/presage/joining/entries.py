@@ -1,4 +1,4 @@
-"""Entries of the log: what happened, in the order it became known, each bound to all before it by a chain of hashes."""
+"""Entries of the log in the order they became known, each bound to all before it by a chain of hashes."""
 
 import hashlib
 import struct
@@ -8,11 +8,11 @@ from typing import NamedTuple
 import msgspec
 
 NOTHING = -1
-"""The symbol of what is not there."""
+"""The symbol for a missing value."""
 
 
 class EntryKind(IntEnum):
-    """What an entry says."""
+    """The kind of an entry. Its numbers are in every log on disk: append only, never renumber."""
 
     PREDICTED = 1
     PROXY = 2
@@ -23,31 +23,31 @@ class EntryKind(IntEnum):
 
 
 class Predicted(msgspec.Struct, array_like=True, frozen=True, gc=False):
-    """A prediction: what was asked, what was answered, and by which model."""
+    """A prediction: its request, its answer, and the model that made it."""
 
-    features: bytes  # the very bytes that were sent
+    features: bytes  # exactly as sent
     symbols: bytes  # int32, little-endian
     dense: bytes  # float32, little-endian
     model: int  # seq of the LEARN entry whose parameters answered; 0: untrained
-    said: bytes  # float32, little-endian: log-probabilities [Y]
+    log_probabilities: bytes  # float32, little-endian: log-probabilities [Y]
     memo: bytes = b""  # float32, little-endian: the leaves of the forecaster's memo, one after another
 
 
 class FeedbackBody(msgspec.Struct, array_like=True, frozen=True, gc=False):
-    """A proxy or an outcome, or the decision that it did not come."""
+    """A proxy or an outcome, or the decision that it is absent."""
 
-    symbol: int  # NOTHING: a value that the task no longer knows; of a decision: it is censored
+    symbol: int  # NOTHING: a value that the task no longer has; of a decision: censored
 
 
 class Learn(msgspec.Struct, array_like=True, frozen=True, gc=False):
-    """How many lessons of each kind are learnt at an entry."""
+    """How many lessons of each kind the learner learns at an entry."""
 
     proxies: int
     outcomes: int
 
 
 class LogEvent(msgspec.Struct, frozen=True, gc=False):
-    """What is sent: a prediction, a proxy or an outcome."""
+    """A prediction, a proxy or an outcome before it is in the log."""
 
     kind: EntryKind
     id: str
@@ -56,7 +56,7 @@ class LogEvent(msgspec.Struct, frozen=True, gc=False):
 
 
 class Entry(NamedTuple):
-    """What is kept: `seq` counts from 1 without gaps, and `at` never decreases."""
+    """One row of the log: `seq` counts from 1 without gaps, and `at` never decreases."""
 
     seq: int
     at: int

@@ -1,12 +1,12 @@
-"""Feedback joined to predictions: what is known of an id, and what becomes of each event that names it.
+"""The rules that join feedback to predictions: the state of an id, and the result of each event that names it.
 
-An event is accepted into a bin, or repeats what is in the log, or contradicts it. Whether feedback is used does not
-depend on the order in which things arrive, nor on any clock but the times written in the log:
+An event is accepted into a bin, or repeats the log, or contradicts it. Whether feedback is learned depends neither on
+the order of arrival nor on any clock but the times in the log:
 
-- feedback without a prediction is parked, and learnt when its prediction arrives;
-- feedback after its horizon is kept, and never learnt;
-- when a horizon has passed and nothing came, that is decided by an entry of its own: either the value that the task
-  declares for this case is learnt, or nothing is.
+- feedback without a prediction is parked, and learned when its prediction arrives;
+- feedback after its horizon is kept, and never learned;
+- when a horizon has passed without feedback, an entry of its own says so: the learner then learns the value that the
+  task declares for this case, or nothing.
 """
 
 import hashlib
@@ -19,7 +19,7 @@ from presage.joining.entries import NOTHING, EntryKind, FeedbackBody, LogEvent, 
 
 
 class Bin(IntEnum):
-    """What became of an entry, or what is known of a signal."""
+    """The status of an entry or of a signal. Its numbers are in every log on disk: append only, never renumber."""
 
     NONE = 0  # nothing has come
     PARKED = 1  # it waits for its prediction
@@ -31,7 +31,7 @@ class Bin(IntEnum):
 
 
 class Known(NamedTuple):
-    """All that is known of an id; kept for ever."""
+    """The state of an id; never deleted."""
 
     first: int = 0  # seq of the first entry that names it
     predicted: int = 0  # seq of its prediction; 0: none yet
@@ -51,7 +51,7 @@ _PROXY_AT, _OUTCOME_AT = map(Known._fields.index, ("proxy", "outcome"))  # where
 
 
 class Horizons(NamedTuple):
-    """How long each signal is waited for, in microseconds, and the symbol that its absence stands for."""
+    """How long to wait for each signal, in microseconds, and the symbol for its absence."""
 
     proxy: int
     outcome: int
@@ -60,15 +60,15 @@ class Horizons(NamedTuple):
 
 
 class Decision(Enum):
-    """What becomes of an event."""
+    """The decision about an event."""
 
     ACCEPTED = "accepted"
-    REPEATED = "repeated"  # the same is in the log already: nothing is appended
-    CONFLICT = "conflict"  # something else is in the log already: nothing is appended
+    REPEATED = "repeated"  # the log has the same already: nothing is appended
+    CONFLICT = "conflict"  # the log has something else: nothing is appended
 
 
 class Joined(msgspec.Struct, frozen=True, gc=False):
-    """What becomes of an event, and what is known of its id then."""
+    """The decision about an event, and the state of its id afterwards."""
 
     decision: Decision
     known: Known
@@ -84,7 +84,7 @@ _ACCEPTED, _REPEATED, _CONFLICT = Decision
 
 
 def join_prediction(known: Known, body: Predicted, seq: int, at: int) -> Joined:
-    """What becomes of a prediction that would be entry `seq`; feedback parked for it is learnable from here on."""
+    """The result of a prediction as entry `seq`; feedback parked for it is learnable from here on."""
     features = hashlib.blake2b(body.features, digest_size=16).digest()
     if known.predicted:
         if known.features == features:
@@ -100,10 +100,10 @@ def join_prediction(known: Known, body: Predicted, seq: int, at: int) -> Joined:
 
 
 def overdue(known: Known, kind: EntryKind, at: int, horizons: Horizons) -> bool:
-    """Whether a signal was awaited until its horizon, and the horizon lies before `at`.
+    """Whether a signal is missing and its horizon lies before `at`.
 
-    Its absence is to be decided then, before anything else is made of the signal: so feedback that comes late finds
-    the same however soon after the horizon somebody looked.
+    It becomes absent then, before anything else happens to it: so late feedback meets the same state however soon after
+    the horizon anything checked.
     """
     if kind == _PROXY:
         return bool(known.predicted) and known.proxy_bin is _NONE and at > known.predicted_at + horizons.proxy
@@ -111,14 +111,14 @@ def overdue(known: Known, kind: EntryKind, at: int, horizons: Horizons) -> bool:
 
 
 def mark_absent(known: Known, kind: EntryKind, seq: int, horizons: Horizons) -> Known:
-    """What is known once entry `seq` decided that an overdue signal did not come."""
+    """The state after entry `seq` marks an overdue signal absent."""
     if kind == _PROXY:
         return known._replace(proxy_bin=_ABSENT, proxy_seq=seq if horizons.absent_proxy != NOTHING else 0)
     return known._replace(outcome_bin=_ABSENT, outcome_seq=seq if horizons.absent_outcome != NOTHING else 0)
 
 
 def join_feedback(known: Known, kind: EntryKind, symbol: int, seq: int) -> Joined:
-    """What becomes of a proxy or an outcome that would be entry `seq`, and that is not overdue."""
+    """The result of a proxy or an outcome as entry `seq`, if it is not overdue."""
     is_proxy = kind == _PROXY
     value, bin, entry = (
         (known.proxy, known.proxy_bin, known.proxy_entry)
@@ -134,7 +134,7 @@ def join_feedback(known: Known, kind: EntryKind, symbol: int, seq: int) -> Joine
     learnable = seq if bin is _TRAINED else known.proxy_seq if is_proxy else known.outcome_seq
     first = known.first or seq
     came = symbol, bin, seq, learnable
-    if is_proxy:  # made anew as a whole: to replace some fields takes three times as long
+    if is_proxy:  # built as a whole: replacing some fields takes three times as long
         known = Known._make((first, *known[1:_PROXY_AT], *came, *known[_OUTCOME_AT:]))
     else:
         known = Known._make((first, *known[1:_OUTCOME_AT], *came))
@@ -150,14 +150,14 @@ def _bin_of(known: Known, bin: Bin, symbol: int) -> Bin:
 
 
 def join(known: Known, event: LogEvent, seq: int, at: int) -> Joined:
-    """What becomes of an event that is not overdue and would be entry `seq`, made at `at`."""
+    """The result of an event that is not overdue, as entry `seq` at time `at`."""
     if isinstance(event.body, Predicted):
         return join_prediction(known, event.body, seq, at)
     return join_feedback(known, event.kind, event.body.symbol, seq)
 
 
 def absence(kind: EntryKind, horizons: Horizons) -> tuple[EntryKind, FeedbackBody]:
-    """The kind and the body of the entry that decides that a signal did not come."""
+    """The kind and the body of the entry that marks a signal absent."""
     if kind == _PROXY:
         return EntryKind.ABSENT_PROXY, FeedbackBody(horizons.absent_proxy)
     return EntryKind.ABSENT_OUTCOME, FeedbackBody(horizons.absent_outcome)
@@ -171,7 +171,7 @@ def entry_of(known: Known, kind: EntryKind) -> int:
 
 
 def prediction_bin(known: Known) -> Bin:
-    """The bin of the entry of a prediction: open as long as a signal is awaited, then that of the better signal."""
+    """The bin of the entry of a prediction: open while a signal is missing, then that of the better signal."""
     bins = (known.proxy_bin, known.outcome_bin)
     if _NONE in bins:
         return _OPEN

@@ -1,4 +1,4 @@
-"""What the log teaches: lessons, and the entries as an observer sees them."""
+"""Lessons of the log, and its entries with the state of their ids."""
 
 from collections.abc import Iterable, Iterator
 from operator import attrgetter
@@ -65,7 +65,7 @@ def lessons_at(seq: int, known: Known, body: Predicted, horizons: Horizons) -> I
 
 
 def in_learning_order(lessons: Iterable[Lesson], previous: int) -> tuple[list[Lesson], list[Lesson]]:
-    """The proxies and the outcomes of one batch in the order of their predictions, each with the other signal told.
+    """The proxies and the outcomes of one batch in the order of their predictions, each with its other signal.
 
     `previous` is the LEARN entry before the batch. A proxy tells its outcome only if that was learnt in an earlier
     batch, an outcome tells its proxy if that is learnt by now, even if it came after: so each pair is met exactly once.
@@ -82,7 +82,7 @@ def in_learning_order(lessons: Iterable[Lesson], previous: int) -> tuple[list[Le
 
 
 class ObservedEntry(msgspec.Struct, frozen=True, gc=False):
-    """An entry, and what is known of its id then or since; positions in the log tell which of it was known then."""
+    """An entry, and the state of its id then or later; the positions in the state show what was known then."""
 
     entry: Entry
     known: Known

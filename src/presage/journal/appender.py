@@ -1,4 +1,4 @@
-"""Appending to the log: events are joined in groups, committed, answered for, and then taught."""
+"""Appending to the log: events are joined in groups and committed; their lessons are handed on afterwards."""
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -15,23 +15,23 @@ _NOTHING_KNOWN = Known()
 
 
 class EventResult(msgspec.Struct, frozen=True, gc=False):
-    """What became of an event."""
+    """The result of an event."""
 
     decision: Decision
-    bin: Bin  # of its entry; of the first one where it is repeated; NONE for a conflict
-    seq: int  # of its entry; of the first one where it is repeated; 0 for a conflict
+    bin: Bin  # of its entry; of the first one if it is repeated; NONE for a conflict
+    seq: int  # of its entry; of the first one if it is repeated; 0 for a conflict
     reason: str = ""  # of a conflict
 
 
 class CommitGroup:
-    """What is to be appended after the head of a log. Nothing is kept before its commit is."""
+    """Entries to append after the head of a log, in one commit."""
 
     def __init__(self, store: LogStore, horizons: Horizons, ids: Iterable[str]) -> None:
         self.horizons = horizons
         self.seq, self.at = store.head.seq, store.head.at
         self.entries: list[Entry] = []
         self.bodies: dict[int, Predicted] = {}  # of the predictions in this group, by seq
-        self.taught: list[tuple[int, str]] = []  # seq and id of what made something learnable
+        self.learnable: list[tuple[int, str]] = []  # seq and id of each entry that makes a signal learnable
         self.learns = False  # whether it ends with a LEARN entry
         self._found = store.find(ids)
         self._changed: dict[str, Known] = {}
@@ -39,11 +39,11 @@ class CommitGroup:
         self._proxies = self._outcomes = self._used = 0  # more than the counters say
 
     def known(self, id: str) -> Known:
-        """What is known of an id by now."""
+        """The state of an id, with the entries of this group."""
         return self._changed.get(id) or self._found.get(id) or _NOTHING_KNOWN
 
     def take(self, event: LogEvent, now: int) -> EventResult:
-        """What becomes of an event that arrives now; one that is not accepted changes nothing, not even the time."""
+        """The result of an event that arrives now; one that is not accepted changes nothing, not even the time."""
         at, known = max(self.at, event.at or now), self.known(event.id)
         if event.kind != EntryKind.PREDICTED and overdue(known, event.kind, at, self.horizons):
             self.at = at
@@ -61,12 +61,12 @@ class CommitGroup:
         return EventResult(joined.decision, joined.bin, 0, joined.reason)
 
     def miss(self, kind: EntryKind, id: str) -> Known:
-        """What is known of an id once it is decided that an overdue signal did not come."""
+        """The state of an id after the entry that marks an overdue signal absent."""
         decision, body = absence(kind, self.horizons)
         return self._append(decision, id, encode(body), mark_absent(self.known(id), kind, self.seq + 1, self.horizons))
 
-    def finish(self, published: int) -> Commit:
-        """All of it, to be kept; a LEARN entry ends it where one is due. `published` is the last one that is in use."""
+    def finish(self, model_position: int) -> Commit:
+        """The commit, ended by a LEARN entry if one is due; `model_position` is that of the LEARN entry in use."""
         before = self._counters
         counters = before._replace(
             bins=self._bins(before.bins),
@@ -75,7 +75,7 @@ class CommitGroup:
             outcomes=before.outcomes + self._outcomes,
             used=before.used + self._used,
         )
-        if learning_is_due(counters, published):
+        if learning_is_due(counters, model_position):
             counters = self._learn(counters)
         return Commit(self.entries, self._changed, counters)
 
@@ -86,7 +86,7 @@ class CommitGroup:
         if proxy or outcome:
             self._proxies += proxy
             self._outcomes += outcome
-            self.taught.append((self.seq, id))
+            self.learnable.append((self.seq, id))
         self._changed[id] = known
         return known
 
@@ -115,48 +115,48 @@ class CommitGroup:
         return Bins(*bins)
 
 
-def learning_is_due(counters: Counters, published: int) -> bool:
-    """Whether there is something to learn, and the last LEARN entry was published and used.
+def learning_is_due(counters: Counters, model_position: int) -> bool:
+    """Whether there is something to learn, and the last LEARN entry is in use and made a prediction.
 
     So a prediction lies between any two of them: they are the rounds of a backtest of the log.
     """
     if not counters.waiting:
         return False
-    return not counters.learn or (published == counters.learn and counters.used > 0)
+    return not counters.learn or (model_position == counters.learn and counters.used > 0)
 
 
 Clock = Callable[[], int]
 """Microseconds since 1970, UTC."""
 
 Feed = Callable[[list[Lesson], Boundary | None], None]
-"""Who is given the lessons of each commit, in order, and then the LEARN entry that ends it, if one does."""
+"""Takes the lessons of each commit, in order, and the LEARN entry that ends it, if one does."""
 
 Observe = Callable[[list[ObservedEntry]], None]
-"""Who is shown the entries of each commit, in order."""
+"""Takes the entries of each commit, in order."""
 
 
 class Appender:
-    """The one who appends to a log. A group is joined, committed, answered for, and then taught."""
+    """Appends to a log: join a group, commit it, then hand on its lessons."""
 
     def __init__(
         self, store: LogStore, horizons: Horizons, clock: Clock, feed: Feed, show: Observe | None = None
     ) -> None:
         self.store, self.horizons, self.clock = store, horizons, clock
-        self.published = 0  # seq of the last LEARN entry whose parameters are in use
+        self.model_position = 0  # seq of the last LEARN entry whose parameters are in use
         self.refused: Counter[tuple[EntryKind, Decision]] = (
             Counter()
         )  # events that were repeated or in conflict, by kind
         self._feed, self._show = feed, show
 
     def append(self, events: Sequence[LogEvent]) -> list[EventResult]:
-        """What became of each event, durable."""
+        """The result of each event, durable."""
         group, answers = self.join(events)
         self.commit(group)
-        self.teach(group)
+        self.hand_on(group)
         return answers
 
     def join(self, events: Sequence[LogEvent]) -> tuple[CommitGroup, list[EventResult]]:
-        """A group of these events, and what becomes of each once it is committed."""
+        """A group of these events, and the result of each once the group is committed."""
         group = CommitGroup(self.store, self.horizons, {event.id for event in events})
         now = self.clock()
         answers = [group.take(event, now) for event in events]
@@ -166,7 +166,7 @@ class Appender:
         return group, answers
 
     def settle(self, now: int, limit: int) -> CommitGroup:
-        """A group of decisions, at most so many, that signals due before now did not come: the oldest first."""
+        """A group that marks signals due before now absent, the oldest first, up to a limit."""
         proxies = self.store.due(EntryKind.PROXY, now - self.horizons.proxy, limit)
         outcomes = self.store.due(EntryKind.OUTCOME, now - self.horizons.outcome, limit - len(proxies))
         group = CommitGroup(self.store, self.horizons, {*proxies, *outcomes})
@@ -177,31 +177,31 @@ class Appender:
         return group
 
     def commit(self, group: CommitGroup) -> None:
-        """Make a group durable; nothing is to be done for one that appends nothing."""
-        commit = group.finish(self.published)
+        """Make a group durable, unless it appends nothing."""
+        commit = group.finish(self.model_position)
         if commit.entries:
             self.store.commit(commit)
 
-    def teach(self, group: CommitGroup) -> None:
+    def hand_on(self, group: CommitGroup) -> None:
         """Hand on the lessons of a group that is durable, and show its entries."""
-        if not group.taught and not group.learns:
-            self._tell(group, {})
+        if not group.learnable and not group.learns:
+            self._show_entries(group, {})
             return
-        known = {id: group.known(id) for _, id in group.taught}
+        known = {id: group.known(id) for _, id in group.learnable}
         bodies = group.bodies
         older = {each.predicted for each in known.values()} - bodies.keys()
         for entry in self.store.entries(sorted(older)):
             bodies[entry.seq] = decode_predicted(entry.body)
         lessons = [
             lesson
-            for seq, id in group.taught
+            for seq, id in group.learnable
             for lesson in lessons_at(seq, known[id], bodies[known[id].predicted], self.horizons)
         ]
         head = self.store.head
         self._feed(lessons, Boundary(head.seq, self.store.counters.predictions, head.chain) if group.learns else None)
-        self._tell(group, {seq: bodies[known[id].predicted] for seq, id in group.taught})
+        self._show_entries(group, {seq: bodies[known[id].predicted] for seq, id in group.learnable})
 
-    def _tell(self, group: CommitGroup, bodies: Mapping[int, Predicted]) -> None:
+    def _show_entries(self, group: CommitGroup, bodies: Mapping[int, Predicted]) -> None:
         """Show the entries of a group; `bodies` are the predictions of those that make something learnable."""
         if self._show and group.entries:
             self._show([ObservedEntry(entry, group.known(entry.id), bodies.get(entry.seq)) for entry in group.entries])

@@ -45,8 +45,8 @@ def connect(path: Path) -> apsw.Connection:
             for setting in _NO_CODE_FROM_FILES:
                 connection.config(setting, 0)
             connection.config(apsw.SQLITE_DBCONFIG_DEFENSIVE, 1)
-            connection.config(apsw.SQLITE_DBCONFIG_ENABLE_QPSG, 1)  # or queries are planned anew for every value
-            connection.config(apsw.SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1)  # a log that is refused stays as it was found
+            connection.config(apsw.SQLITE_DBCONFIG_ENABLE_QPSG, 1)  # or SQLite plans a query again for every value
+            connection.config(apsw.SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1)  # leave a refused log as it was found
             for pragma in PRAGMAS:
                 connection.execute(f"PRAGMA {pragma}").fetchall()
             connection.execute("BEGIN IMMEDIATE; COMMIT")  # takes the lock, and keeps it
@@ -64,7 +64,9 @@ def sqlite_errors_as_ours(path: Path) -> Iterator[None]:
     try:
         yield
     except apsw.FullError as error:
-        raise StoreFullError("the disk is full", str(path), "make room; it goes on by itself") from error
+        raise StoreFullError(
+            "the disk is full", str(path), "free some space; the service continues by itself"
+        ) from error
     except (apsw.BusyError, apsw.LockedError) as error:
         remedy = "stop the other process, or use another folder"
         raise StoreInUseError("another process has the folder", str(path.parent), remedy) from error

@@ -1,7 +1,7 @@
-"""The head marker: a small file that says how long the log is, written after every commit and before its answer.
+"""The head marker: a small file with the length of the log, written after every commit and before its acknowledgement.
 
-A log that lost its end looks whole; its marker tells. Two slots are written in turn, so that a write cut short leaves
-the other.
+A log that lost its end looks whole; the marker shows the loss. Two slots are written in turn, so that an interrupted
+write leaves the other.
 """
 
 import hashlib
@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from presage.errors import LogDamagedError, StoreFailedError
-from presage.files import sync_folder
+from presage.files import write_file
 
 NAME = "head"
 
@@ -27,7 +27,7 @@ class Marked(NamedTuple):
 
 
 class HeadMarker:
-    """The marker of a folder that is there already."""
+    """The marker of an existing folder."""
 
     def __init__(self, folder: Path) -> None:
         self.path = folder / NAME
@@ -53,7 +53,7 @@ class HeadMarker:
         self._next = 1 - self._next
 
     def close(self) -> None:
-        """Let go of the file; more than once does no harm."""
+        """Close the file; more than once does no harm."""
         file, self._file = self._file, -1
         if file >= 0:
             os.close(file)
@@ -61,13 +61,7 @@ class HeadMarker:
 
 def start_marker(folder: Path, chain: bytes) -> None:
     """Mark an empty log, in both slots, so that no later write makes the file grow."""
-    unfinished = folder / f"{NAME}.unfinished"
-    with unfinished.open("wb") as file:
-        file.write(_slot(0, chain) * 2)
-        file.flush()
-        os.fsync(file.fileno())
-    unfinished.replace(folder / NAME)
-    sync_folder(folder)
+    write_file(folder / NAME, _slot(0, chain) * 2)
 
 
 def _slot(seq: int, chain: bytes) -> bytes:

@@ -1,4 +1,4 @@
-"""What waits for the writer: events, questions and ticks from any thread, within limits."""
+"""The queue of the writer: events, questions and ticks from any thread, within limits."""
 
 from collections import deque
 from collections.abc import Callable, Sequence
@@ -20,7 +20,7 @@ LONGEST_ID = 65535
 
 @dataclass(frozen=True)
 class WriterLimits:
-    """How much is done at once, and how much may wait."""
+    """How much one commit holds, and how much may wait."""
 
     group: int = 256  # events in a commit, unless one submission has more
     linger: float = 0.0  # seconds that a group is kept open for more; a busy writer fills its groups without it
@@ -30,28 +30,28 @@ class WriterLimits:
 
 
 class Submission(NamedTuple):
-    """Events that are to be kept together, or not at all."""
+    """Events to write together, or not at all."""
 
     events: Sequence[LogEvent]
     answers: "Future[list[EventResult]]"
 
 
 class Question(NamedTuple):
-    """What is to be asked of the log between two commits."""
+    """A function of the log to call between two commits."""
 
     ask: Callable[[LogStore], Any]
     answer: "Future[Any]"
 
 
 class Tick(NamedTuple):
-    """A time up to which it is to be decided what did not come, and how often that was decided."""
+    """A time before which overdue signals become absent, and how many did."""
 
     now: int
     decided: "Future[int]"
 
 
 class Work(NamedTuple):
-    """What the writer is to do next."""
+    """The next work of the writer."""
 
     submissions: list[Submission]
     questions: list[Question]
@@ -59,19 +59,19 @@ class Work(NamedTuple):
 
 
 class Inbox:
-    """Takes from any thread, and gives to the writer's."""
+    """Takes work from any thread for the writer's thread."""
 
     def __init__(self, limits: WriterLimits) -> None:
         self.limits = limits
         self.waiting = 0  # events
-        self.refusal: Exception | None = None  # what is said to all who come now
+        self.refusal: Exception | None = None  # raised at every call from now on
         self._queue: deque[Submission | Tick] = deque()  # a tick does not overtake what was submitted before it
         self._questions: list[Question] = []
         self._woken = False
         self._changed = Condition()
 
     def submit(self, events: Sequence[LogEvent]) -> "Future[list[EventResult]]":
-        """What becomes of each event, once it is durable; a full inbox refuses predictions before feedback."""
+        """The result of each event, once it is durable; a full queue refuses predictions before feedback."""
         _check(events)
         answers: Future[list[EventResult]] = Future()
         with self._changed:
@@ -80,14 +80,14 @@ class Inbox:
             if any(event.kind == EntryKind.PREDICTED for event in events):
                 room = self.limits.predictions
             if self.waiting and self.waiting + len(events) > room:
-                raise BusyError("too many events are waiting to be kept", self.waiting, "send the same again soon")
+                raise BusyError("too many events wait for the log", self.waiting, "send the same again soon")
             self._queue.append(Submission(events, answers))
             self.waiting += len(events)
             self._changed.notify()
         return answers
 
     def ask(self, question: Callable[[LogStore], T]) -> "Future[T]":
-        """What a question to the log is answered, between two commits."""
+        """The result of a function of the log, called between two commits."""
         answer: Future[T] = Future()
         with self._changed:
             self._refuse()
@@ -96,7 +96,7 @@ class Inbox:
         return answer
 
     def tick(self, now: int) -> "Future[int]":
-        """How many decisions were made that something due before now did not come."""
+        """How many signals that were due before now became absent."""
         decided: Future[int] = Future()
         with self._changed:
             self._refuse()
@@ -105,19 +105,19 @@ class Inbox:
         return decided
 
     def wake(self) -> None:
-        """Let the writer look whether there is something to do."""
+        """Wake the writer: there may be something to do."""
         with self._changed:
             self._woken = True
             self._changed.notify()
 
     def close(self, refusal: Exception) -> None:
-        """Take no more; what waits is still given."""
+        """Take no more; the writer still gets what waits."""
         with self._changed:
             self.refusal = self.refusal or refusal
             self._changed.notify()
 
     def fail(self, failure: StoreFailedError) -> None:
-        """Take no more, and say why to all who wait."""
+        """Take no more, and raise why to every waiting caller."""
         with self._changed:
             self.refusal = failure
             owed: list[Future[Any]] = [each.answer for each in self._questions]
@@ -129,7 +129,7 @@ class Inbox:
                 future.set_exception(failure)
 
     def take(self, *, wait: bool) -> Work | None:
-        """What to do next, empty if there is nothing and `wait` is off; None if there will be nothing any more."""
+        """The next work, empty if there is none and `wait` is off; None after the end."""
         with self._changed:
             if wait:
                 self._changed.wait_for(lambda: self._any() or self._woken or self.refusal)
@@ -169,7 +169,7 @@ class Inbox:
 
     def _refuse(self) -> None:
         if self.refusal:
-            raise self.refusal.with_traceback(None)  # or it would grow with everyone who is refused
+            raise self.refusal.with_traceback(None)  # or it would grow with every refusal
 
 
 def _check(events: Sequence[LogEvent]) -> None:

@@ -1,4 +1,4 @@
-"""The durable log, as the rest of the service sees it."""
+"""The durable log, as the rest of the service uses it."""
 
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple, Protocol
@@ -17,7 +17,7 @@ class Head(NamedTuple):
 
 
 class Commit(NamedTuple):
-    """What is kept together or not at all."""
+    """Entries and state to write together or not at all."""
 
     entries: list[Entry]
     known: dict[str, Known]  # of the ids that the entries name
@@ -25,7 +25,7 @@ class Commit(NamedTuple):
 
 
 class LogStore(Protocol):
-    """A log with one writer, and what is known of every id in it."""
+    """A log with one writer, and the state of every id in it."""
 
     @property
     def head(self) -> Head:
@@ -34,11 +34,11 @@ class LogStore(Protocol):
 
     @property
     def counters(self) -> Counters:
-        """What the log holds."""
+        """Counts of the entries and lessons of the log."""
         ...
 
     def find(self, ids: Iterable[str]) -> dict[str, Known]:
-        """What is known of those ids that are known."""
+        """The states of ids; unknown ones are left out."""
         ...
 
     def commit(self, commit: Commit) -> Head:
@@ -50,7 +50,7 @@ class LogStore(Protocol):
         ...
 
     def entries(self, seqs: Sequence[int]) -> list[Entry]:
-        """Single entries, in the order asked for."""
+        """Single entries, in the given order."""
         ...
 
     def chain_at(self, seq: int) -> bytes:
@@ -58,13 +58,13 @@ class LogStore(Protocol):
         ...
 
     def due(self, kind: EntryKind, before: int, limit: int) -> list[str]:
-        """Ids predicted before a time whose proxy or outcome is awaited still, the oldest first."""
+        """Ids predicted before a time that still miss their proxy or outcome, the oldest first."""
         ...
 
     def tidy(self) -> None:
-        """Do what can be done between commits."""
+        """Clean up between commits."""
         ...
 
     def close(self) -> None:
-        """Let go of the log."""
+        """Close the log."""
         ...

@@ -1,4 +1,4 @@
-"""What readers of the log get, page by page: the same that was handed on when it was written."""
+"""Readers of the log, page by page: the same entries and lessons that were handed on when it was written."""
 
 from collections.abc import Iterator
 
@@ -19,8 +19,8 @@ def read_observed(store: LogStore, after: int) -> Iterator[list[ObservedEntry]]:
         found = store.find({entry.id for entry in entries if entry.id})
         known = [found.get(entry.id, _NOTHING_KNOWN) for entry in entries]
         teaching = [entry.seq in (each.proxy_seq, each.outcome_seq) for entry, each in zip(entries, known, strict=True)]
-        asked = {each.predicted for each, teaches in zip(known, teaching, strict=True) if teaches}
-        bodies = {entry.seq: decode_predicted(entry.body) for entry in store.entries(sorted(asked))}
+        predictions = {each.predicted for each, teaches in zip(known, teaching, strict=True) if teaches}
+        bodies = {entry.seq: decode_predicted(entry.body) for entry in store.entries(sorted(predictions))}
         yield [
             ObservedEntry(entry, each, bodies[each.predicted] if teaches else None)
             for entry, each, teaches in zip(entries, known, teaching, strict=True)
@@ -33,7 +33,7 @@ def read_lessons(
 ) -> Iterator[tuple[list[Lesson], Boundary | None]]:
     """The lessons after a position, in order and in parts, each ended by its LEARN entry or by the end of a page.
 
-    `predictions` is how many were made up to that position.
+    `predictions` is the number of predictions up to that position.
     """
     while entries := store.read(after, PAGE):
         found = store.find({entry.id for entry in entries})
@@ -42,8 +42,8 @@ def read_lessons(
             for entry in entries
             if entry.id and entry.seq in (found[entry.id].proxy_seq, found[entry.id].outcome_seq)
         }
-        asked = store.entries(sorted({known.predicted for known in teaching.values()}))
-        bodies = {entry.seq: decode_predicted(entry.body) for entry in asked}
+        predicted = store.entries(sorted({known.predicted for known in teaching.values()}))
+        bodies = {entry.seq: decode_predicted(entry.body) for entry in predicted}
         lessons: list[Lesson] = []
         for entry in entries:
             if entry.seq in teaching:

@@ -1,4 +1,4 @@
-"""The tables of the log, and how rows become what they say."""
+"""The log in SQLite: its tables, and rows as entries and state."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
@@ -74,7 +74,7 @@ _BINS = tuple(Bin)
 
 
 def known_in(row: Any) -> Known:
-    """What a row of `known` says."""
+    """The state in a row of `known`."""
     first, predicted, at, features, z, z_bin, z_entry, z_seq, y, y_bin, y_entry, y_seq = row
     proxy, outcome = (z, _BINS[z_bin], z_entry, z_seq), (y, _BINS[y_bin], y_entry, y_seq)
     return Known._make((first, predicted, at, features, *proxy, *outcome))
@@ -86,7 +86,7 @@ def row_of(counters: Counters) -> tuple[int, ...]:
 
 
 def counters_in(row: Any) -> Counters:
-    """What the row of counters says."""
+    """The counters in their row."""
     return Counters(Bins(*row[: len(Bins._fields)]), *row[len(Bins._fields) :])
 
 
@@ -100,7 +100,7 @@ PAGES = 4000
 
 
 class SqliteLog:
-    """The log of a task in a folder; both are made if they are not there."""
+    """The log of a task in a folder; missing ones are created."""
 
     def __init__(self, folder: Path, task: bytes) -> None:
         self.path = folder / FILE
@@ -127,17 +127,17 @@ class SqliteLog:
 
     @property
     def counters(self) -> Counters:
-        """What the log holds."""
+        """Counts of the entries and lessons of the log."""
         return self._counters
 
     def find(self, ids: Iterable[str]) -> dict[str, Known]:
-        """What is known of those ids that are known."""
+        """The states of ids; unknown ones are left out."""
         with sqlite_errors_as_ours(self.path):
             rows = list(self._db.executemany(FIND, ((id,) for id in ids)))
         try:
             return {row[0]: known_in(row[1:]) for row in rows}
         except (IndexError, TypeError, ValueError) as error:
-            raise LogDamagedError("what is known of an id is not", repr(error), "restore a backup") from error
+            raise LogDamagedError("the state of an id cannot be read", repr(error), "restore a backup") from error
 
     def commit(self, commit: Commit) -> Head:
         """The new head, once the entries are durable."""
@@ -157,7 +157,7 @@ class SqliteLog:
         return [entry for entry, _ in self._chained(after, after + limit) if after < entry.seq <= after + limit]
 
     def entries(self, seqs: Sequence[int]) -> list[Entry]:
-        """Single entries, in the order asked for."""
+        """Single entries, in the given order."""
         with sqlite_errors_as_ours(self.path):
             found = [Entry(*row) for row in self._db.executemany(ENTRY, ((seq,) for seq in seqs))]
         if len(found) < len(seqs):
@@ -176,7 +176,7 @@ class SqliteLog:
         raise self._missing(seq)
 
     def due(self, kind: EntryKind, before: int, limit: int) -> list[str]:
-        """Ids predicted before a time whose proxy or outcome is awaited still, the oldest first."""
+        """Ids predicted before a time that still miss their proxy or outcome, the oldest first."""
         with sqlite_errors_as_ours(self.path):
             awaited = self._db.execute(DUE[kind], (limit,))
             return [id for id, _ in takewhile(lambda row: row[1] < before, awaited)]
@@ -187,7 +187,7 @@ class SqliteLog:
             self._move()
 
     def close(self) -> None:
-        """Let go of the log; one that is sound is left in one file."""
+        """Close the log; a sound one is left in one file."""
         try:
             if self._sound:
                 with suppress(StoreInUseError):  # by a query of our own that was not finished
@@ -218,8 +218,8 @@ class SqliteLog:
         self._head = Head(*last) if last else self._head
         self._counters = counters_in(counters)
         self._check()
-        # What is found may be in memory only, after a process was killed: before any of it is answered for, it is
-        # made durable, and then marked.
+        # After a process was killed, some of the log may be in memory only: make it durable, then mark it, before any
+        # of it is acknowledged.
         self._move()
         self._marker.write(self._head.seq, self._head.chain)
         self._sound = True
@@ -239,7 +239,7 @@ class SqliteLog:
             raise StoreFailedError(wrong, str(self.path.parent), "look after the disk and start again") from error
 
     def _check(self) -> None:
-        """Nothing, if the log is as long as its marker says, its end is whole, and its counters add up."""
+        """Raise LogDamagedError unless the log is as long as its marker, its end is whole, and its counters add up."""
         marked = self._marker.marked
         if self._head.seq < marked.seq:
             raise self._missing(self._head.seq + 1)
@@ -306,7 +306,7 @@ class SqliteLog:
                 self._db.wal_checkpoint(mode=mode)
             self._pages = 0
         except StoreFullError:
-            pass  # what is committed stays in the write-ahead log, and is moved when there is room
+            pass  # the commits stay in the write-ahead log, and are moved when there is space
         self._sound = sound
 
     def _count_pages(self, _: apsw.Connection, __: str, pages: int) -> int:
@@ -323,14 +323,14 @@ class SqliteLog:
 
 
 def _marker(folder: Path, path: Path, start: bytes) -> HeadMarker:
-    """The marker of the folder; made only where there is no log either."""
+    """The marker of the folder; created only if there is no log either."""
     try:
         if not (folder / head.NAME).exists():
             if path.exists():
                 remedy = "restore the folder from a backup"
                 raise LogDamagedError("the head marker is missing", str(folder / head.NAME), remedy)
             make_folder(folder)
-            sync_folder(folder.parent)  # for a folder that somebody else made
+            sync_folder(folder.parent)  # for a folder made by another program
             head.start_marker(folder, start)
         marker = HeadMarker(folder)
     except OSError as error:

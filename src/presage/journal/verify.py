@@ -1,4 +1,4 @@
-"""The whole log checked: every entry against the chain, and all that is kept beside them against the entries."""
+"""Verification of the whole log: every entry against the chain, and all derived state against the entries."""
 
 from collections.abc import Iterable, Iterator
 from itertools import groupby, islice
@@ -17,9 +17,9 @@ _DECIDES = {EntryKind.ABSENT_PROXY: EntryKind.PROXY, EntryKind.ABSENT_OUTCOME: E
 
 
 def known_from_entries(entries: Iterable[Entry], horizons: Horizons) -> Known:
-    """What the entries of one id, in order, make known of it.
+    """The state of an id from its entries, in order.
 
-    An entry that the rules of joining would not have let in, or an absence decided too soon, is an error.
+    Raise LogDamagedError for an entry that the rules of joining would have refused, or an absence decided too soon.
     """
     known = Known()
     for entry in entries:
@@ -42,7 +42,7 @@ def known_from_entries(entries: Iterable[Entry], horizons: Horizons) -> Known:
 
 
 PAGE = 1000
-"""How many entries, or ids, are looked at together."""
+"""How many entries, or ids, are checked together."""
 
 
 class Verified(NamedTuple):
@@ -54,7 +54,7 @@ class Verified(NamedTuple):
 
 
 def verify(folder: Path, task: bytes, horizons: Horizons) -> Verified:
-    """What the log of a folder holds, if it is whole; otherwise an error that names what is not.
+    """The contents of the log of a folder; raise LogDamagedError with what is not whole.
 
     Memory does not grow with the log.
     """
@@ -70,7 +70,7 @@ def verify_log(log: SqliteLog, horizons: Horizons) -> Verified:
     found = [row[0] for row in log.rows("PRAGMA integrity_check")]
     _same("the file", found, ["ok"])
     for _ in _pages(log):
-        pass  # nothing is decoded before the chain was checked
+        pass  # check the chain before decoding anything
     ids = _check_known(log, horizons)
     _same("the number of ids", _number(log, "SELECT count(*) FROM ids"), ids)
     _same("the number of ids known", _number(log, "SELECT count(*) FROM known"), ids)
@@ -80,7 +80,7 @@ def verify_log(log: SqliteLog, horizons: Horizons) -> Verified:
 
 
 def _check_known(log: SqliteLog, horizons: Horizons) -> int:
-    """How many ids there are; each is known as its entries say."""
+    """How many ids there are; raise LogDamagedError if the state of one does not follow from its entries."""
     rows = log.rows(f"SELECT id, seq FROM log WHERE kind != {EntryKind.LEARN:d} ORDER BY id, seq")
     each = ((id, [seq for _, seq in named]) for id, named in groupby(rows, itemgetter(0)))
     count = 0
@@ -93,7 +93,7 @@ def _check_known(log: SqliteLog, horizons: Horizons) -> int:
 
 
 def _counted(log: SqliteLog) -> Counters:
-    """The counters, counted anew from the entries and from what is known."""
+    """The counters, counted again from the entries and the states."""
     counters, at = Counters(bins=_bins(log)), 0
     for entry, known in _all(log):
         if entry.at < at:
@@ -129,7 +129,7 @@ def _learnt(counters: Counters, entry: Entry) -> Counters:
 
 
 def _bins(log: SqliteLog) -> Bins:
-    """The bins, counted anew from what is known of each id."""
+    """The bins, counted again from the state of each id."""
     query = "SELECT predicted > 0, proxy_bin, outcome_bin, count(*) FROM known GROUP BY 1, 2, 3"
     total = [0] * len(Bins._fields)
     for predicted, proxy, outcome, count in log.rows(query):
@@ -139,7 +139,7 @@ def _bins(log: SqliteLog) -> Bins:
 
 
 def _all(log: SqliteLog) -> Iterator[tuple[Entry, Known]]:
-    """Every entry, with what is known of its id."""
+    """Every entry, with the state of its id."""
     for entries in _pages(log):
         found = log.find({entry.id for entry in entries})
         yield from ((entry, found.get(entry.id, Known())) for entry in entries)

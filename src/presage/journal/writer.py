@@ -1,4 +1,4 @@
-"""The writer: one thread that owns the log, and keeps in groups what all others submit."""
+"""The writer: one thread that owns the log, and writes what all others submit in groups."""
 
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future
@@ -18,10 +18,10 @@ T = TypeVar("T")
 
 
 class Writer:
-    """Keeps what any thread submits; only its own thread touches the log, which it closes in the end.
+    """Writes what any thread submits; only its own thread touches the log, which it closes in the end.
 
-    After a disk has erred nobody knows what is on it: every answer that is owed, and every later one, is then a
-    `StoreFailedError`. A full disk refuses what does not fit, and goes on when there is room.
+    After an error of the disk its contents are unknown: every open and every later call then raises
+    `StoreFailedError`. A full disk refuses what does not fit, and continues when there is space.
     """
 
     def __init__(
@@ -55,7 +55,7 @@ class Writer:
 
     @property
     def waiting(self) -> int:
-        """How many events wait to be kept."""
+        """How many events wait to be written."""
         return self._inbox.waiting
 
     @property
@@ -64,25 +64,27 @@ class Writer:
         return dict(self._appender.refused)
 
     def submit(self, events: Sequence[LogEvent]) -> "Future[list[EventResult]]":
-        """What becomes of each event, once it is durable; the events of one call are kept together or not at all."""
+        """The result of each event, once it is durable; the events of one call are written together or not at all."""
         return self._inbox.submit(events)
 
     def ask(self, question: Callable[[LogStore], T]) -> "Future[T]":
-        """What a question to the log is answered, asked between two commits."""
+        """The result of a function of the log, called between two commits."""
         return self._inbox.ask(question)
 
     def tick(self, now: int) -> "Future[int]":
-        """How many signals were decided not to have come, of those that were due before now."""
+        """How many signals that were due before now were marked absent."""
         return self._inbox.tick(now)
 
-    def published(self, seq: int) -> None:
-        """The learner has published what the LEARN entry at `seq` taught."""
-        self._appender.published = seq
+    def use_model(self, seq: int) -> None:
+        """The parameters of the LEARN entry at `seq` are in use from now on."""
+        self._appender.model_position = seq
         self._inbox.wake()
 
     def close(self) -> None:
-        """Keep what was submitted, then let go of the log."""
-        self._inbox.close(BusyError("the service is stopping", "an event", "send the same again to the next one"))
+        """Write what was submitted, then close the log."""
+        self._inbox.close(
+            BusyError("the service is shutting down", "an event", "send the same again after the restart")
+        )
         self._thread.join()
 
     def _run(self) -> None:
@@ -101,7 +103,7 @@ class Writer:
             self._close()
 
     def _append(self, submissions: list[Submission]) -> None:
-        """Keep the events, answer for them, and hand on what they teach."""
+        """Write the events, report their results, and hand on their lessons."""
         try:
             group, answers = self._appender.join([event for each in submissions for event in each.events])
             self._appender.commit(group)
@@ -112,10 +114,10 @@ class Writer:
         answered = iter(answers)
         for each in submissions:
             each.answers.set_result(list(islice(answered, len(each.events))))
-        self._appender.teach(group)
+        self._appender.hand_on(group)
 
     def _decide(self) -> None:
-        """Decide what did not come, as far as one commit goes; the rest comes after what others submitted meanwhile."""
+        """Mark overdue signals absent, as many as fit into one commit; the rest follow after later submissions."""
         if not self._ticks:
             return
         limit = self._inbox.limits.decisions
@@ -125,7 +127,7 @@ class Writer:
         except StoreFullError as error:
             self._end_ticks(error)
             return
-        self._appender.teach(group)
+        self._appender.hand_on(group)
         decisions = len(group.entries) - group.learns
         self._decided += decisions
         if decisions < limit or self._inbox.refusal:
@@ -143,7 +145,7 @@ class Writer:
         if isinstance(error, StoreFailedError):
             self.failed = error
         else:
-            remedy = "report this, and start the service again"
+            remedy = "report this, and restart the service"
             self.failed = StoreFailedError("the writer stopped", repr(error), remedy)
         for future in (*self._owed, *(tick.decided for tick in self._ticks)):
             if not future.done():

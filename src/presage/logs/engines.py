@@ -14,7 +14,6 @@ from presage.logs.csv_errors import unreadable_log
 from presage.logs.sources import Source, open_source
 from presage.logs.tables import quoted, sql_text
 
-WHOLE_IDS = ("TINYINT", "SMALLINT", "INTEGER", "BIGINT", "UTINYINT", "USMALLINT", "UINTEGER")
 FLOATS = ("FLOAT", "DOUBLE", "DECIMAL")
 
 

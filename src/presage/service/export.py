@@ -1,4 +1,4 @@
-"""The log of a service as a Parquet file: a row for each prediction, with what its model had seen."""
+"""The log of a service as a Parquet file: a row per prediction, with its feedback and the position of its model."""
 
 import json
 import os
@@ -12,6 +12,7 @@ import msgspec
 import numpy as np
 
 from presage.errors import DataError, OutputError
+from presage.files import rename
 from presage.joining.entries import NOTHING, Entry, EntryKind, Predicted, decode_predicted
 from presage.joining.join import Bin, Horizons, Known
 from presage.joining.lessons import outcome_learnt
@@ -28,15 +29,15 @@ TIMES = ("shown_at", "proxy_at", "outcome_at")
 
 
 class Exported(NamedTuple):
-    """What was exported."""
+    """Counts of an export, and the mean loss."""
 
     rows: int
-    scored: int  # of which the outcome was learnt
+    scored: int  # with a learned outcome
     loss: float  # their mean log loss; NaN without any
 
 
 def export_log(task: Task, store: LogStore, horizons: Horizons, out: Path, progress: Callable[[int], None]) -> Exported:
-    """Write the predictions of a log to a Parquet file, in order; `progress` is told of entries read."""
+    """Write the predictions of a log to a Parquet file, in order; `progress` gets the number of entries read."""
     rows = scored = 0
     loss = 0.0
     try:
@@ -51,7 +52,7 @@ def export_log(task: Task, store: LogStore, horizons: Horizons, out: Path, progr
             if not rows:
                 raise DataError("the log holds no predictions", 0, "serve some first")
             _to_parquet(task, lines, Path(scratch) / "log.parquet")
-            (Path(scratch) / "log.parquet").replace(out)
+            rename(Path(scratch) / "log.parquet", out)
     except OSError as error:
         remedy = f"make room or choose another folder ({error.strerror})"
         raise OutputError("the log could not be exported", str(out), remedy) from error
@@ -87,8 +88,8 @@ def _row(task: Task, entry: Entry, known: Known, horizons: Horizons, at: dict[in
 
 
 def _loss(body: Predicted, y: int) -> float | None:
-    """The log loss of what was answered, once the outcome is known."""
-    return None if y == NOTHING else -float(np.frombuffer(body.said, "<f4")[y])
+    """The log loss of a prediction, once its outcome is known."""
+    return None if y == NOTHING else -float(np.frombuffer(body.log_probabilities, "<f4")[y])
 
 
 def _given(feature: Feature, value: Any) -> Any:

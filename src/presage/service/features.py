@@ -1,4 +1,4 @@
-"""Features of an instance from JSON values, encoded as a log of them would be."""
+"""Features of an instance from JSON values, encoded in the same way as those of a log."""
 
 import math
 from collections.abc import Callable, Mapping
@@ -11,14 +11,14 @@ from presage.task.features import Boolean, Category, Count, Feature, Number, Set
 from presage.task.task import Task
 
 
-class Encoded(NamedTuple):
-    """An instance: its symbols and slots, and its numbers."""
+class EncodedFeatures(NamedTuple):
+    """The features of an instance: symbols and slots, and numbers."""
 
     symbols: list[int]
     dense: list[float]
 
 
-Encode = Callable[[Mapping[str, Any]], Encoded]
+Encode = Callable[[Mapping[str, Any]], EncodedFeatures]
 
 PART: dict[str, Callable[[datetime], int]] = {
     "hour": lambda at: at.hour,
@@ -33,7 +33,7 @@ PART: dict[str, Callable[[datetime], int]] = {
 def feature_encoder(task: Task) -> Encode:
     """The function that encodes the features of an instance, given by name.
 
-    A task whose categories only a log can tell is refused: a service cannot know what will come.
+    A task that takes its categories from a log is refused: a service must know them before its first request.
     """
     for feature in task.learned:
         if not feature.hashed and not feature.values:
@@ -43,7 +43,7 @@ def feature_encoder(task: Task) -> Encode:
             raise SettingError("a service needs to know how large a set can be", feature.name, "give it slots = 8, say")
     names = [feature.name for feature in task.instance]
 
-    def encode(values: Mapping[str, Any]) -> Encoded:
+    def encode(values: Mapping[str, Any]) -> EncodedFeatures:
         for name in values:
             if name not in names:
                 raise FeatureError("no feature has this name", name, f"give {', '.join(names)}")
@@ -61,7 +61,7 @@ def feature_encoder(task: Task) -> Encode:
                 dense.append((_number(feature, value) - feature.centre) / feature.scale)
             else:
                 symbols += _symbols(feature, value)
-        return Encoded(symbols + slots, dense)
+        return EncodedFeatures(symbols + slots, dense)
 
     return encode
 
@@ -110,7 +110,7 @@ def _number(feature: Feature, value: Any) -> float:
 
 
 def as_moment(feature: Timestamp, value: Any) -> datetime:
-    """The moment, in UTC, that a text means."""
+    """The time, in UTC, that a text stands for."""
     try:
         given = datetime.fromisoformat(value)
         at = given.astimezone(UTC)

@@ -1,4 +1,4 @@
-"""Data folders: the task and the forecaster they were made for, and whether these still fit."""
+"""Data folders: their task and forecaster, and whether these still fit."""
 
 import dataclasses
 import difflib
@@ -23,7 +23,7 @@ from presage.task.task import Task, Vocabulary, load_task
 
 
 def task_spaces(task: Task) -> Spaces:
-    """The spaces of a task whose file says all there is to know about its features."""
+    """The spaces of a task whose file declares all values of its features."""
     known = {f.name: Vocabulary(f.values, 1 if isinstance(f, Category) else f.slots or 1) for f in task.learned}
     return task.spaces(known)
 
@@ -41,7 +41,7 @@ def task_forecasters(task: Task) -> tuple[Forecaster, ...]:
 
 
 def horizons_of(task: Task) -> Horizons:
-    """How long the signals of a task are waited for."""
+    """The horizons of the signals of a task."""
     proxy, outcome = task.proxy(), task.outcome
     absent = (NOTHING if s.absent_symbol is None else s.absent_symbol for s in (proxy, outcome))
     return Horizons(proxy.horizon.microseconds, outcome.horizon.microseconds, *absent)
@@ -61,14 +61,14 @@ class Recorded(msgspec.Struct, frozen=True):
 
 
 class Refold(NamedTuple):
-    """A data folder that is folded anew: where the old one goes, and where the new one waits, whole, for its place."""
+    """The rebuild of a data folder: the new place of the old one, and the place where the new one waits, complete."""
 
     aside: Path
     made: Path
 
 
 def refolds(folder: Path) -> Iterator[Refold]:
-    """All times that a data folder could be folded anew, the first one first."""
+    """All possible rebuilds of a data folder, the first one first."""
     for number in itertools.count(1):
         beside = folder.with_name
         yield Refold(beside(f"{folder.name}.before-{number}"), beside(f".{folder.name}.refolded-{number}"))
@@ -95,9 +95,9 @@ def other_revision(folder: Path) -> str:
 
 
 def folder_forecaster(folder: Path) -> Forecaster:
-    """The forecaster that the log of a data folder is folded by: its task's, of the revision it was made with.
+    """The forecaster of a data folder: its task's, in the revision that made the folder.
 
-    Raise OtherRevisionError if that revision is not kept, or not known yet.
+    Raise OtherRevisionError if that revision is no longer kept, or newer than this version.
     """
     forecasters, recorded = task_forecasters(load_task(folder / TASK)), _recorded(folder)
     for forecaster in forecasters:
@@ -115,7 +115,7 @@ def folder_forecaster(folder: Path) -> Forecaster:
 
 
 def open_folder(task_file: Path, folder: Path) -> tuple[Task, bytes]:
-    """The task of a folder and its digest; the folder is made if there is none, and refused if it has another task."""
+    """The task of a folder and its digest; a missing folder is created, one with another task refused."""
     forecaster = task_forecaster(load_task(task_file))  # refused before anything is made
     if not folder.exists():
         for refold in itertools.takewhile(lambda each: each.aside.exists(), refolds(folder)):
@@ -133,7 +133,7 @@ def open_folder(task_file: Path, folder: Path) -> tuple[Task, bytes]:
             kept.read_text().splitlines(), task_file.read_text().splitlines(), lineterm="", n=0
         )
         changed = "; ".join(line for line in lines if line[:1] in "+-" and line[:3] not in ("+++", "---"))
-        remedy = "serve the task that the folder was made with, choose another folder, or fold it anew with --refold"
+        remedy = "serve the task that the folder was made with, choose another folder, or rebuild it with --refold"
         raise OtherTaskError("the task file differs from that of the data folder", changed, remedy)
     return ours, task_digest(folder)
 
@@ -155,5 +155,5 @@ def _recorded(folder: Path) -> dict[str, int]:
 
 
 def _plain(task: Task) -> Task:
-    """The task wherever its file lies."""
+    """The task without the place of its file."""
     return dataclasses.replace(task, folder=Path())

@@ -1,4 +1,4 @@
-"""A past lived through: what a log or another service's log holds, sent in the order of time to a new service."""
+"""History replayed into a new service: the events of a log, or of another service's log, in order of time."""
 
 import asyncio
 import itertools
@@ -18,6 +18,7 @@ from presage.journal.readers import PAGE
 from presage.journal.sqlite import SqliteLog
 from presage.logs.rows import LogRows, SignalRows
 from presage.logs.signals import NEVER_AT
+from presage.service.features import Encode, feature_encoder
 from presage.service.folders import TASK, refolds, task_digest
 from presage.service.http.problems import RefusalError
 from presage.service.http.requests import Reader
@@ -36,33 +37,34 @@ Happened = PredictionRequest | FeedbackRequest
 
 
 def happened(task: Task, rows: LogRows) -> Iterator[Happened]:
-    """What the rows of a log tell, in the order of time; at one instant predictions come first.
+    """The events of the rows of a log, in order of time; at one instant predictions come first.
 
-    What did not come in time is not told: the service decides that by itself, as it will later.
+    Feedback that did not arrive in time is left out: the service itself marks it absent, as it does when it runs.
     """
     assert rows.json is not None
+    encode = feature_encoder(task)
     ids = [str(id) if task.log.id else f"row-{id}" for id in rows.id.tolist()]
     _check_ids(task, ids)
     proxy, outcome = task.proxy(), task.outcome
-    told = [_told(rows, rows.proxy(proxy.name), proxy), _told(rows, rows.outcome, outcome)]
-    row = np.concatenate([np.arange(len(ids)), *(np.flatnonzero(each) for each in told)])
-    kind = np.repeat([0, 1, 2], [len(ids), *(int(each.sum()) for each in told)])
+    arrived = [_arrived(rows, rows.proxy(proxy.name), proxy), _arrived(rows, rows.outcome, outcome)]
+    row = np.concatenate([np.arange(len(ids)), *(np.flatnonzero(each) for each in arrived)])
+    kind = np.repeat([0, 1, 2], [len(ids), *(int(each.sum()) for each in arrived)])
     at = np.stack([rows.shown_at, rows.proxy(proxy.name).known_at, rows.outcome.known_at])[kind, row]
     symbols = np.stack([rows.proxy(proxy.name).symbols, rows.outcome.symbols])
     for place in np.lexsort((row, kind, at)).tolist():
         n, moment = int(row[place]), int(at[place])
         if kind[place] == 0:
             features = rows.json[n].encode()
-            yield PredictionRequest(ids[n], features, msgspec.json.decode(features), moment)
+            yield PredictionRequest(ids[n], features, encode(msgspec.json.decode(features)), moment)
         else:
             name, signal = (("proxy", proxy), ("outcome", outcome))[kind[place] - 1]
             yield FeedbackRequest(ids[n], name, signal.values[symbols[kind[place] - 1, n]], moment)
 
 
 def count(task: Task, rows: LogRows) -> int:
-    """How many events the rows of a log tell."""
-    proxy = _told(rows, rows.proxy(task.proxy().name), task.proxy())
-    return len(rows.shown_at) + int(proxy.sum() + _told(rows, rows.outcome, task.outcome).sum())
+    """How many events the rows of a log have."""
+    proxy = _arrived(rows, rows.proxy(task.proxy().name), task.proxy())
+    return len(rows.shown_at) + int(proxy.sum() + _arrived(rows, rows.outcome, task.outcome).sum())
 
 
 def _check_ids(task: Task, ids: list[str]) -> None:
@@ -74,16 +76,16 @@ def _check_ids(task: Task, ids: list[str]) -> None:
             raise DataError("an id of the log cannot be one of a service", id, "give other ids") from error
 
 
-def _told(rows: LogRows, revealed: SignalRows, signal: Signal) -> Array:
-    """Which rows of a signal came: bool [N]."""
+def _arrived(rows: LogRows, revealed: SignalRows, signal: Signal) -> Array:
+    """Which rows have a signal that arrived: bool [N]."""
     absent = NOTHING if signal.absent_symbol is None else signal.absent_symbol
     missed = (revealed.symbols == absent) & (revealed.known_at == rows.shown_at + signal.horizon.microseconds)
     came: Array = (revealed.symbols >= 0) & (revealed.known_at != NEVER_AT) & ~missed
     return came
 
 
-def retold(task: Task, store: LogStore) -> Iterator[Happened]:
-    """What was sent to a service with this task, in the order its log has it."""
+def events_of(task: Task, store: LogStore, encode: Encode) -> Iterator[Happened]:
+    """The events in the log of a service with this task, in order, with features encoded by another's encoder."""
     values = {EntryKind.PROXY: ("proxy", task.proxy().values), EntryKind.OUTCOME: ("outcome", task.outcome.values)}
     after = 0
     while entries := store.read(after, PAGE):
@@ -91,7 +93,7 @@ def retold(task: Task, store: LogStore) -> Iterator[Happened]:
         for entry in entries:
             if entry.kind == EntryKind.PREDICTED:
                 features = decode_predicted(entry.body).features
-                yield PredictionRequest(entry.id, features, msgspec.json.decode(features), entry.at)
+                yield PredictionRequest(entry.id, features, encode(msgspec.json.decode(features)), entry.at)
             elif entry.kind in values:
                 name, known = values[EntryKind(entry.kind)]
                 symbol = decode_feedback(entry.body).symbol
@@ -99,7 +101,7 @@ def retold(task: Task, store: LogStore) -> Iterator[Happened]:
 
 
 def live_through(service: LiveService, events: Iterable[Happened], bulk: int, progress: Callable[[int], None]) -> None:
-    """Send everything in bulks, each once the one before is learnt."""
+    """Send all events in bulks, each once the one before is learned."""
 
     async def send() -> None:
         left = iter(events)
@@ -113,14 +115,14 @@ def live_through(service: LiveService, events: Iterable[Happened], bulk: int, pr
 
 
 def check_new(folder: Path) -> None:
-    """Nothing, or the error of a folder that holds something."""
+    """Raise OutputError if a folder holds anything."""
     if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
         raise OutputError("the data folder is not empty", str(folder), "choose a new one")
 
 
 @contextmanager
 def new_service(task_file: Path, folder: Path, start: int) -> Iterator[LiveService]:
-    """A service that goes by the times of events, on a folder that appears only if all goes well."""
+    """A service on the clock of its events, in a folder that appears only if all goes well."""
     check_new(folder)
     waiting = folder.with_name(f".{folder.name}.unfinished")
     if waiting.exists():
@@ -143,18 +145,18 @@ def new_service(task_file: Path, folder: Path, start: int) -> Iterator[LiveServi
 
 
 def refold_folder(task_file: Path, folder: Path, progress: Callable[[int], None]) -> Path:
-    """Where the old data folder lies now; the new one has the same events, with another task or revision.
+    """The new place of the old data folder; the rebuilt one has the same events, under another task or revision.
 
-    The old log says what was answered; the new one what would have been answered. Feedback whose value the new task
-    does not know is kept in quarantine.
+    The old log has the actual predictions, the new one those that would have been made. Feedback whose value the new
+    task does not have goes into quarantine.
     """
-    old_task = load_task(folder / TASK)
+    old_task, encode = load_task(folder / TASK), feature_encoder(load_task(task_file))
     aside, made = next(each for each in refolds(folder) if not each.aside.exists())
     shutil.rmtree(made, ignore_errors=True)  # of a time that was interrupted
     store = SqliteLog(folder, task_digest(folder))
     try:
         with new_service(task_file, made, 0) as service:
-            live_through(service, retold(old_task, store), BULK, progress)
+            live_through(service, events_of(old_task, store, encode), BULK, progress)
     finally:
         store.close()
     rename(folder, aside)
@@ -163,7 +165,7 @@ def refold_folder(task_file: Path, folder: Path, progress: Callable[[int], None]
 
 
 def sent(folder: Path) -> int:
-    """How many events were sent to the service of a data folder."""
+    """How many events the log of a data folder holds."""
     store = SqliteLog(folder, task_digest(folder))
     try:
         kinds = f"{EntryKind.PREDICTED:d}, {EntryKind.PROXY:d}, {EntryKind.OUTCOME:d}"

@@ -1,23 +1,29 @@
 """What passes between the HTTP layer and the service behind it."""
 
+from collections.abc import Mapping
 from typing import Any, NamedTuple, Protocol
 
 import msgspec
 
-from presage.spaces import Array
+from presage.joining.counters import Counters
+from presage.joining.entries import EntryKind
+from presage.joining.join import Decision
+from presage.journal.appender import EventResult
+from presage.service.features import EncodedFeatures
+from presage.service.replies import PredictionReply, StateReply
 
 
 class PredictionRequest(msgspec.Struct, frozen=True, gc=False):
-    """A prediction that is asked for."""
+    """A request for a prediction."""
 
     id: str
     features: bytes  # the JSON object, as it was sent
-    values: dict[str, Any]  # the same, decoded
+    encoded: EncodedFeatures  # the same, for the task's forecaster
     at: int | None = None  # microseconds; only where requests carry the time
 
 
 class FeedbackRequest(msgspec.Struct, frozen=True, gc=False):
-    """A proxy or an outcome that is fed back."""
+    """A proxy or an outcome that became known."""
 
     id: str
     kind: str  # "proxy" or "outcome"
@@ -25,59 +31,42 @@ class FeedbackRequest(msgspec.Struct, frozen=True, gc=False):
     at: int | None = None
 
 
-class EventStatus(msgspec.Struct, frozen=True, gc=False):
-    """What became of an event."""
+class ServiceNumbers(NamedTuple):
+    """The numbers that /metrics shows."""
 
-    id: str
-    status: str  # "accepted", "repeated" or "conflict"
-    bin: str  # "open", "parked", "trained", "late"; "" for a conflict
-    seq: int  # of its entry in the log; that of the first one where it is repeated; 0 for a conflict
-    why: str = ""  # of a conflict: what is there already
-
-
-class PredictionResult(NamedTuple):
-    """A prediction and what became of its event."""
-
-    done: EventStatus
-    probabilities: Array  # float32 [Y], in the order of the task's values; those first given where it is repeated
-    model: int  # the log position of the parameters that answered
-
-
-class IdStatus(NamedTuple):
-    """What is known of an id."""
-
-    id: str
-    predicted_at: int | None
-    proxy: str | None
-    proxy_bin: str  # "awaited", "parked", "trained", "absent" or "late"
-    outcome: str | None
-    outcome_bin: str
-    probabilities: Array | None  # as first given; None if it was never asked for
-    nowcast: Array | None  # with the proxy, by the model of now
-    model: int
+    log_entries: int
+    counters: Counters  # of the log
+    refused: Mapping[tuple[EntryKind, Decision], int]  # events that were repeated or in conflict, since the start
+    events_waiting: int  # for the writer of the log
+    lessons_waiting: int  # for the learner
+    model_position: int  # the log position of the parameters in use
+    drift_alarm: bool
+    drift_p: float
+    drift_nats: float
+    watch_missed: int  # log entries that the dashboard left out
 
 
 class Service(Protocol):
-    """What the HTTP layer talks to; methods that wait for the disk are coroutines."""
+    """What the HTTP layer calls; methods that wait for the disk are coroutines."""
 
-    async def predict(self, asked: list[PredictionRequest]) -> list[PredictionResult]:
-        """The answers in the same order, each durable in the log."""
+    async def predict(self, requests: list[PredictionRequest]) -> list[PredictionReply]:
+        """The predictions in the same order, each durable in the log."""
         ...
 
-    async def feed(self, fed: list[FeedbackRequest]) -> list[EventStatus]:
-        """What became of each, durable in the log."""
+    async def feed(self, feedback: list[FeedbackRequest]) -> list[EventResult]:
+        """The result of each, durable in the log."""
         ...
 
-    async def submit(self, events: list[PredictionRequest | FeedbackRequest]) -> list[EventStatus]:
-        """What became of each of a mixed bulk, in order."""
+    async def submit(self, events: list[PredictionRequest | FeedbackRequest]) -> list[EventResult]:
+        """The result of each event of a mixed bulk, in order."""
         ...
 
-    async def look_up(self, id: str) -> IdStatus | None:
-        """What is known of an id, or None."""
+    async def look_up(self, id: str) -> StateReply | None:
+        """The state of an id; None if it is unknown."""
         ...
 
     def describe(self) -> dict[str, Any]:
-        """The model: task, forecaster, log position, parameters' position and hash, versions."""
+        """The model: task, forecaster, log position, and the position of the parameters in use."""
         ...
 
     def failed(self) -> str:
@@ -88,10 +77,10 @@ class Service(Protocol):
         """Empty if predictions and feedback can be taken, otherwise why not."""
         ...
 
-    def numbers(self) -> dict[str, float]:
-        """Counters and gauges by the names that /metrics shows, without the prefix."""
+    def numbers(self) -> ServiceNumbers:
+        """The numbers that /metrics shows."""
         ...
 
     def watched(self) -> tuple[int, bytes]:
-        """What the dashboard shows, as JSON, and its number, which grows; asking makes the next."""
+        """The current frame of the dashboard as JSON, and its number, which grows; each call requests the next."""
         ...

@@ -1,4 +1,4 @@
-"""A service opened on a data folder: what the log holds is learnt and looked at again before anybody is answered."""
+"""Opening a service on a data folder: the learner and the dashboard catch up with the log before the first request."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -10,7 +10,7 @@ from presage.journal.sqlite import SqliteLog
 from presage.journal.writer import Writer
 from presage.service.dashboard.columns import subject_of
 from presage.service.dashboard.fold import Watch
-from presage.service.dashboard.watcher import WatchedNames, Watcher, look_back
+from presage.service.dashboard.watcher import WatchedNames, Watcher, add_recent_entries
 from presage.service.features import feature_encoder
 from presage.service.folders import folder_forecaster, horizons_of, open_folder
 from presage.service.learner.client import LearnerClient
@@ -22,8 +22,8 @@ from presage.task.task import load_task
 
 
 def open_service(task_file: Path, folder: Path, settings: Limits, clock: Callable[[], int]) -> LiveService:
-    """The service of a task on its data folder; what was there before is taken up again."""
-    feature_encoder(load_task(task_file))  # a task that cannot be served is refused before anything is made
+    """The service of a task on its data folder, with everything that its log holds."""
+    feature_encoder(load_task(task_file))  # refuse a task that cannot be served before making anything
     task, digest = open_folder(task_file, folder)
     engine, horizons = core_for(folder_forecaster(folder)), horizons_of(task)
     store = SqliteLog(folder, digest)
@@ -31,23 +31,23 @@ def open_service(task_file: Path, folder: Path, settings: Limits, clock: Callabl
     known = [seq for seq in positions(snapshots) if 0 < seq <= store.head.seq] if snapshots.exists() else []
     try:
         chains = {str(seq): store.chain_at(seq).hex() for seq in known}
-        teacher = LearnerClient(engine, folder, snapshots, chains)
-        teacher.catch_up(store, horizons)
+        learner = LearnerClient(engine, folder, snapshots, chains)
+        learner.catch_up(store, horizons)
         watch = Watch(subject_of(engine.forecaster, horizons))
-        look_back(watch, store)
-        _warm_up(engine, teacher.model.parameters)
+        add_recent_entries(watch, store)
+        _warm_up(engine, learner.model.parameters)
     except BaseException:
         store.close()
         raise
     shown = engine.forecaster
     names = WatchedNames(task.name, shown.name, shown.family, task.proxy().values, task.outcome.values)
     watcher = Watcher(watch, names)
-    writer = Writer(store, horizons, clock, teacher.teach, show=watcher.see)
-    return LiveService(ServiceParts(task, engine, writer, teacher, clock, watcher), settings)
+    writer = Writer(store, horizons, clock, learner.teach, show=watcher.add_entries)
+    return LiveService(ServiceParts(task, engine, writer, learner, clock, watcher), settings)
 
 
 def _warm_up(engine: Core, parameters: Parameters) -> None:
-    """Have what answers compiled, so that no first request waits for it."""
+    """Compile the functions that predict, so that no first request waits for it."""
     features = engine.forecaster.spaces.features
     x = Instance(np.zeros((1, features.slots), np.int32), np.zeros((1, features.dense), np.float32))
     engine.predict(parameters, x)

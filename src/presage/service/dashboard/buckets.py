@@ -1,4 +1,4 @@
-"""Sums over time in a fixed number of buckets: they widen as time goes on; once at their widest, the oldest go."""
+"""Sums over time in a fixed number of buckets: they widen as time passes; at their widest, the oldest are dropped."""
 
 from typing import NamedTuple
 
@@ -40,7 +40,7 @@ class Buckets:
         self.sums = np.zeros((SIZE, columns))
         self.first = -1  # the number of the first bucket since 1970; -1: nothing has come
         self.last = -1  # of the latest
-        self.slid = False  # whether any bucket was let go
+        self.slid = False  # whether any bucket was dropped
         self.gone = np.zeros(columns)  # the sums of those
         widest = FINEST
         while widest * SIZE < span:
@@ -94,7 +94,7 @@ class Buckets:
         self.first += by
 
 
-def gather(stretch: BucketRows, counted: Array, *, most: int, least: float) -> BucketRows:
+def merge_neighbours(stretch: BucketRows, counted: Array, *, most: int, least: float) -> BucketRows:
     """Neighbours put together: at most so many stretches, each with at least so much counted [G]; the rest is left out.
 
     What is left over at the end, and is too little for a stretch of its own, goes to the last one.

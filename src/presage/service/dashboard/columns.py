@@ -1,4 +1,4 @@
-"""What the dashboard watches of a forecaster, and where its sums stand: by arrival, and by prediction."""
+"""The columns of the dashboard's sums: by arrival of events, and by time of prediction."""
 
 from dataclasses import dataclass
 from typing import NamedTuple
@@ -17,7 +17,7 @@ DOUBLING = 4
 """Bins in which a delay doubles."""
 
 KINDS = ("predictions", "proxies", "outcomes", "absent_proxies", "absent_outcomes", "late", "parked")
-"""What is counted when it arrives."""
+"""Counts by arrival."""
 
 LOSSES = ("rows", "served", "direct", "marginal", "over_direct", "over_marginal")
 """Sums over outcomes when they arrive: of losses, and of squared differences."""
@@ -71,7 +71,7 @@ class Columns:
 
 
 class Subject(NamedTuple):
-    """What is watched."""
+    """The forecaster that the dashboard shows."""
 
     proxies: int
     outcomes: int

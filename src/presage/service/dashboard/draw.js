@@ -159,7 +159,7 @@ function names(drawn, box, y) {
   ]);
 }
 
-// How likely something was said to be against how often it came, with intervals; on the slanted line all is right.
+// Predicted probability against observed frequency, with intervals; the diagonal is perfect calibration.
 export function reliability(place, { rows, predicted, observed, low, high }, about) {
   const size = Math.min(Math.max(place.clientWidth, 220), 330), height = Math.min(size, 250);
   const box = { left: 40, top: 8, right: size - 8, bottom: height - 34 };
@@ -172,13 +172,13 @@ export function reliability(place, { rows, predicted, observed, low, high }, abo
       svg("text", { x: x(share), y: box.bottom + 14, "text-anchor": "middle" }, `${share * 100}%`));
   }
   root.append(svg("line", { x1: x(0), y1: y(0), x2: x(1), y2: y(1), class: "edge" }),
-    svg("text", { x: (box.left + box.right) / 2, y: height - 4, "text-anchor": "middle" }, "said to be likely"));
+    svg("text", { x: (box.left + box.right) / 2, y: height - 4, "text-anchor": "middle" }, "predicted probability"));
   const most = Math.max(...rows);
   rows.forEach((count, n) => {
     root.append(svg("line", { x1: x(predicted[n]), x2: x(predicted[n]), y1: y(low[n]), y2: y(high[n]), class: "line served" }),
       svg("path", { d: SHAPES.diamond, class: "shape served",
         transform: `translate(${x(predicted[n])},${y(observed[n])}) scale(${0.5 + Math.sqrt(count / most)})` },
-      svg("title", {}, `${count} times said ${(100 * predicted[n]).toFixed(0)} %, came ${(100 * observed[n]).toFixed(0)} %`)));
+      svg("title", {}, `${count} predictions: ${(100 * predicted[n]).toFixed(0)} % predicted, ${(100 * observed[n]).toFixed(0)} % observed`)));
   });
   place.replaceChildren(root);
 }

@@ -1,8 +1,8 @@
-"""Whether g(y|z) is stable: the test, and when it is made.
+"""Whether g(y|z) is stable: the test, and when it runs.
 
-Only predictions are compared whose outcomes are all in, for an outcome that is known sooner than another would look
-like a change otherwise. It is tested again when so many more have matured as one group holds; look j may use up a share
-1 / (j (j + 1)) of the chance of a false alarm, and these add up to one however long one looks.
+It compares only predictions whose outcomes are all in: an outcome that is known sooner than another would look like a
+change otherwise. It runs again when as many more predictions have matured as one group holds. Test j may use up a
+share 1 / (j (j + 1)) of the chance of a false alarm; these add up to one however long the service runs.
 """
 
 from enum import Enum
@@ -11,14 +11,14 @@ from typing import NamedTuple
 import numpy as np
 
 from presage.metrics.shift import shift
-from presage.service.dashboard.buckets import BucketRows, gather
+from presage.service.dashboard.buckets import BucketRows, merge_neighbours
 from presage.spaces import Array
 
 CHANCE = 0.01
-"""That there is ever an alarm where g does not change."""
+"""The chance of ever raising an alarm while g does not change."""
 
 LEAST_COST = 0.02
-"""Nats a row below which a change is told, but raises no alarm."""
+"""Nats per row below which a change is shown, but raises no alarm."""
 
 GROUPS, LEAST_GROUPS = 24, 4
 """The most and the least groups of predictions that are compared."""
@@ -28,7 +28,7 @@ ROWS, ROWS_A_CELL = 50, 10
 
 
 class DriftState(Enum):
-    """What is to be said of g."""
+    """The verdict on g."""
 
     UNKNOWN = "unknown"  # too little has matured
     STABLE = "stable"
@@ -48,21 +48,21 @@ class Drift(NamedTuple):
 
 
 class DriftMonitor:
-    """Who looks at g now and then; `drift` is what was found last."""
+    """Tests g each time enough further predictions have matured; `drift` is the last result."""
 
     def __init__(self, proxies: int, outcomes: int) -> None:
-        self.looks = 0
+        self.tests = 0
         self._shape = proxies, outcomes
-        self._seen = 0.0  # rows that had matured at the last look
+        self._seen = 0.0  # rows that had matured at the last test
         nothing = np.zeros(0, np.int64)
-        self.drift = judge_drift(BucketRows(nothing, nothing, np.zeros((0, proxies * outcomes))), self._shape, 0)
+        self.drift = drift_found(BucketRows(nothing, nothing, np.zeros((0, proxies * outcomes))), self._shape, 0)
 
-    def look(self, pairs: BucketRows, gone: float) -> Drift:
-        """What is to be said of matured counts [G, Z * Y], after `gone` rows that are no longer remembered."""
+    def update(self, pairs: BucketRows, gone: float) -> Drift:
+        """The result for matured counts [G, Z * Y], after `gone` rows that the buckets have dropped."""
         rows = float(pairs.sums.sum())
         if gone + rows >= self._seen + least_rows(rows, self._shape):
-            self.looks, self._seen = self.looks + 1, gone + rows
-            self.drift = judge_drift(pairs, self._shape, self.looks)
+            self.tests, self._seen = self.tests + 1, gone + rows
+            self.drift = drift_found(pairs, self._shape, self.tests)
         return self.drift
 
 
@@ -78,15 +78,15 @@ def matured(stretch: BucketRows, predictions: Array, settled: Array, now: int, h
     return found
 
 
-def judge_drift(pairs: BucketRows, shape: tuple[int, int], looks: int) -> Drift:
+def drift_found(pairs: BucketRows, shape: tuple[int, int], tests: int) -> Drift:
     """The verdict on matured counts [G, Z * Y], at this look."""
     counted = pairs.sums.sum(axis=1)
     rows = int(counted.sum())
-    groups = gather(pairs, counted, most=GROUPS, least=least_rows(rows, shape))
+    groups = merge_neighbours(pairs, counted, most=GROUPS, least=least_rows(rows, shape))
     if len(groups.sums) < LEAST_GROUPS:
         return Drift(DriftState.UNKNOWN, 1.0, 0.0, None, groups, rows)
     found = shift(groups.sums.reshape(-1, *shape))
-    p = min(1.0, found.p * looks * (looks + 1))
+    p = min(1.0, found.p * tests * (tests + 1))
     if p >= CHANCE:
         return Drift(DriftState.STABLE, p, found.nats, None, groups, rows)
     state = DriftState.ALARM if found.nats >= LEAST_COST else DriftState.SLIGHT

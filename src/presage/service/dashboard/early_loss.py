@@ -1,4 +1,4 @@
-"""The early loss: what a prediction can be expected to lose, once its proxy is known and before its outcome is."""
+"""The early loss: the expected loss of a prediction once its proxy is known and before its outcome is."""
 
 from typing import NamedTuple
 
@@ -7,7 +7,7 @@ import numpy as np
 from presage.spaces import Array
 
 BLOCK = 64
-"""Rows that mature between two estimates of what a proxy tells; the first needs as many."""
+"""Rows that mature between two updates of the estimate; the first needs as many."""
 
 STRENGTH = 10.0
 """How many rows the coarser estimate is worth to the finer one."""
@@ -19,27 +19,27 @@ SURENESS = 5
 """Bins of how sure a prediction was."""
 
 
-class Given(NamedTuple):
-    """Rows in order [N]: their positions, proxies, and what was said of them."""
+class ForecastRows(NamedTuple):
+    """Predictions in order [N]: their positions, proxies and forecasts."""
 
     seq: Array
     z: Array
-    said: Array  # [N, Y]: log-probabilities
+    log_probabilities: Array  # [N, Y]
 
 
-class Early:
+class EarlyEstimate:
     """How often each outcome came after a proxy and a like prediction, in rows that have matured.
 
-    With b the bin of what was said (which outcome was the likeliest, and how likely),
+    With b the bin of the forecast (its most likely outcome, and how likely),
 
         q(y|z,b) = (n_zby + s q(y|z)) / (n_zb + s),    q(y|z) = (n_zy + s q(y)) / (n_z + s)
 
     and the expected loss of a prediction p is -sum_y q(y|z,b) ln p(y). Where the proxy tells all, q is g; where the
-    instance tells more, what was said of it counts, too.
+    instance tells more, its forecast counts, too.
 
-    >>> early = Early(proxies=2, outcomes=2)
-    >>> many = Given(np.arange(1000), np.ones(1000, int), np.log([[0.2, 0.8]] * 1000))
-    >>> one = Given(np.array([2000]), np.array([1]), np.log([[0.2, 0.8]]))
+    >>> early = EarlyEstimate(proxies=2, outcomes=2)
+    >>> many = ForecastRows(np.arange(1000), np.ones(1000, int), np.log([[0.2, 0.8]] * 1000))
+    >>> one = ForecastRows(np.array([2000]), np.array([1]), np.log([[0.2, 0.8]]))
     >>> early.fold(one, many, np.arange(1000) % 5 // 4).round(2)  # 0.2 of them: 0.8 * 1.61 + 0.2 * 0.22
     array([1.33])
     """
@@ -47,21 +47,21 @@ class Early:
     def __init__(self, proxies: int, outcomes: int) -> None:
         self.rows = 0  # matured
         self._counts = np.zeros((proxies, outcomes * SURENESS, outcomes))
-        self._told: Array | None = None  # q [Z, B, Y], of the blocks that are full
+        self._q: Array | None = None  # q [Z, B, Y], of the blocks that are full
 
-    def fold(self, asked: Given, matured: Given, y: Array) -> Array:
+    def fold(self, rows: ForecastRows, matured: ForecastRows, y: Array) -> Array:
         """The losses to be expected of rows whose proxies came; NaN before anything is known.
 
         Rows with the outcomes `y` mature in between, in the order of positions.
         """
-        expected = np.full(len(asked.seq), np.nan)
-        block = (self.rows + np.searchsorted(matured.seq, asked.seq)) // BLOCK
-        place, cells = _bins(asked.said), (matured.z, _bins(matured.said), y)
+        expected = np.full(len(rows.seq), np.nan)
+        block = (self.rows + np.searchsorted(matured.seq, rows.seq)) // BLOCK
+        place, cells = _bins(rows.log_probabilities), (matured.z, _bins(matured.log_probabilities), y)
         done = 0
         while True:
             mine = block == self.rows // BLOCK
-            if self._told is not None and mine.any():
-                expected[mine] = -(self._told[asked.z[mine], place[mine]] * asked.said[mine]).sum(axis=1)
+            if self._q is not None and mine.any():
+                expected[mine] = -(self._q[rows.z[mine], place[mine]] * rows.log_probabilities[mine]).sum(axis=1)
             if done == len(y):
                 return expected
             upto = min(len(y), done + BLOCK - self.rows % BLOCK)
@@ -75,8 +75,8 @@ class Early:
             self._counts /= 2
         counts = self._counts
         of_all = counts.sum(axis=(0, 1)) + 1
-        told = _shrunk(counts.sum(axis=1), of_all / of_all.sum())  # [Z, Y]
-        self._told = _shrunk(counts, told[:, None])
+        coarse = _shrunk(counts.sum(axis=1), of_all / of_all.sum())  # [Z, Y]
+        self._q = _shrunk(counts, coarse[:, None])
 
 
 def _shrunk(counts: Array, towards: Array) -> Array:
@@ -84,11 +84,11 @@ def _shrunk(counts: Array, towards: Array) -> Array:
     return found
 
 
-def _bins(said: Array) -> Array:
+def _bins(log_probabilities: Array) -> Array:
     """Which outcome was the likeliest, and how likely [N]."""
-    outcomes = said.shape[1]
-    first = said.argmax(axis=1) if len(said) else np.zeros(0, np.int64)
-    likely = np.exp(said.max(axis=1)) if len(said) else np.zeros(0)
+    outcomes = log_probabilities.shape[1]
+    first = log_probabilities.argmax(axis=1) if len(log_probabilities) else np.zeros(0, np.int64)
+    likely = np.exp(log_probabilities.max(axis=1)) if len(log_probabilities) else np.zeros(0)
     sure = (likely * outcomes - 1) / max(outcomes - 1, 1)
     found: Array = first * SURENESS + np.clip((sure * SURENESS).astype(np.int64), 0, SURENESS - 1)
     return found

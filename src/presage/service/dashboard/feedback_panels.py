@@ -1,4 +1,4 @@
-"""The panels of feedback: how long predictions have waited, how soon something is known, and how well it was said."""
+"""The panels of feedback: open predictions, feedback delay, calibration, and the link from proxy to outcome."""
 
 from datetime import UTC, datetime
 
@@ -27,7 +27,7 @@ _PROXY, _OUTCOME = COHORT.index("proxy"), COHORT.index("outcome")
 
 
 def pending_panel(watch: Watch, opened: int) -> Pending:
-    """How many predictions wait for what, by age; `opened` are open in all."""
+    """How many predictions lack their proxy or outcome, by age; `opened` are open in all."""
     stretch = watch.predicted.stretches()
     upto = _ages(watch.subject.horizons.proxy, watch.subject.horizons.outcome)
     place = np.searchsorted(upto, np.maximum(watch.at - stretch.middle, 0), side="left")
@@ -45,22 +45,22 @@ def _ages(proxy: int, outcome: int) -> list[int]:
 
 
 def known_panel(watch: Watch) -> KnownAfterPanel:
-    """The share of signals known after a while, of the predictions that are so old."""
+    """The share of predictions whose signals are known, by time since the prediction."""
     stretch = watch.predicted.stretches()
     after = (watch.subject.horizons.outcome * 2.0 ** ((np.arange(DELAYS) + 1 - DELAYS) / DOUBLING)).astype(np.int64)
     old = (watch.at - stretch.end)[:, None] >= after  # [G, D]
-    asked = (stretch.sums[:, :1] * old).sum(axis=0)
+    predictions = (stretch.sums[:, :1] * old).sum(axis=0)
     lines = []
     for first in (watch.columns.delays, watch.columns.delays + DELAYS):
         by = stretch.sums[:, first : first + DELAYS].cumsum(axis=1)
-        lines.append(np.where(asked >= ROWS, (by * old).sum(axis=0) / np.maximum(asked, 1), np.nan))
-    # Times so short that hardly anything is known by then need not be drawn, but the last of them.
+        lines.append(np.where(predictions >= ROWS, (by * old).sum(axis=0) / np.maximum(predictions, 1), np.nan))
+    # Skip the short times at which hardly any signal is known, except the last of them.
     begin = max(0, int(np.argmax(np.nan_to_num(lines[0]) + np.nan_to_num(lines[1]) > LEAST)) - 1)
     return KnownAfterPanel(milliseconds(after[begin:]), numbers(lines[0][begin:]), numbers(lines[1][begin:]))
 
 
 def reliability_panel(watch: Watch) -> list[Reliable | None]:
-    """For each outcome how likely it was said to be, and how often it came; of the last outcomes."""
+    """For each outcome its predicted probability and its observed frequency, over the last outcomes."""
     sums = watch.arrived.stretches().sums
     last = recent(sums, sums[:, watch.columns.losses])
     tables = last[:, watch.columns.reliability : watch.columns.weights].sum(axis=0).reshape(-1, 3, BINS)
@@ -72,10 +72,10 @@ def _reliable(rows: Array, predicted: Array, happened: Array) -> Reliable | None
     if not filled.any():
         return None
     rows = rows[filled]
-    said, share = predicted[filled] / rows, happened[filled] / rows
+    likely, share = predicted[filled] / rows, happened[filled] / rows
     low, high = wilson(share, rows)
-    error = float((np.abs(said - share) * rows).sum() / rows.sum())
-    return Reliable(rows.astype(int).tolist(), _short(said), _short(share), _short(low), _short(high), error)
+    error = float((np.abs(likely - share) * rows).sum() / rows.sum())
+    return Reliable(rows.astype(int).tolist(), _short(likely), _short(share), _short(low), _short(high), error)
 
 
 def _short(values: Array) -> list[float]:
@@ -98,19 +98,21 @@ def drift_words(drift: Drift, shape: tuple[int, int]) -> str:
     """The verdict in words, for so many proxies and outcomes."""
     if drift.state is DriftState.UNKNOWN:
         enough = LEAST_GROUPS * least_rows(0, shape)
-        return f"Too few predictions have matured to tell: {drift.rows:,}. It takes {enough}, with all outcomes in."
+        return f"Too few predictions have all their outcomes: {drift.rows:,} of the {enough} that the test needs."
     if drift.state is DriftState.STABLE:
-        return f"Stable: {drift.rows:,} matured predictions show no change in what a proxy means."
+        return (
+            f"{drift.rows:,} predictions with all outcomes in show no change in how often outcomes follow each proxy."
+        )
     assert drift.since is not None
     day = datetime.fromtimestamp(drift.since / 1e6, UTC).strftime("%-d %B %Y, %H:%M UTC")
     if drift.state is DriftState.SLIGHT:
         return (
-            f"It has changed a little since about {day}: going by what was before costs {drift.nats:.4f} nats a "
-            "prediction, too little for an alarm."
+            f"A slight change since about {day}: the older frequencies cost {drift.nats:.4f} nats per prediction, "
+            "too little for an alarm."
         )
     return (
-        f"What a proxy means has changed: since about {day} other outcomes follow the same proxies. Going by what was "
-        f"before costs {drift.nats:.3f} nats a prediction. The chance of a false alarm is {_chance(drift.p)}."
+        f"Changed: since about {day} other outcomes follow the same proxies. The older frequencies cost "
+        f"{drift.nats:.3f} nats per prediction. The chance of a false alarm is {_chance(drift.p)}."
     )
 
 

@@ -11,7 +11,7 @@ from presage.joining.lessons import ObservedEntry
 from presage.service.dashboard.buckets import Buckets
 from presage.service.dashboard.columns import BINS, COHORT, DELAYS, DOUBLING, KINDS, Columns, Subject
 from presage.service.dashboard.drift import Drift, DriftMonitor, matured
-from presage.service.dashboard.early_loss import Early, Given
+from presage.service.dashboard.early_loss import EarlyEstimate, ForecastRows
 from presage.spaces import Array
 
 
@@ -41,16 +41,16 @@ class EntryColumns(NamedTuple):
 class PredictedColumns(NamedTuple):
     """The predictions of some entries [M]."""
 
-    said: Array  # float64 [M, Y]: log-probabilities
+    log_probabilities: Array  # float64 [M, Y]
     memo: Array  # float64 [M, K, Y]: those of experts
     model: Array  # the position whose parameters answered
 
 
-def entry_columns(sightings: Sequence[ObservedEntry], subject: Subject) -> EntryColumns:
-    """The columns of sightings."""
-    seqs, ats, kinds, *_ = zip(*(sighting.entry for sighting in sightings), strict=True)
+def entry_columns(entries: Sequence[ObservedEntry], subject: Subject) -> EntryColumns:
+    """Entries as columns."""
+    seqs, ats, kinds, *_ = zip(*(observed.entry for observed in entries), strict=True)
     seq, at, kind = np.array(seqs, np.int64), np.array(ats, np.int64), _small(kinds)
-    known = dict(zip(Known._fields, zip(*(sighting.known for sighting in sightings), strict=True), strict=True))
+    known = dict(zip(Known._fields, zip(*(observed.known for observed in entries), strict=True), strict=True))
     predicted, predicted_at = (np.array(known[name], np.int64) for name in ("predicted", "predicted_at"))
     awaited = (predicted > 0) & (predicted < seq)  # the prediction came before this entry
     feedback = (kind == EntryKind.PROXY) | (kind == EntryKind.OUTCOME)
@@ -73,10 +73,10 @@ def _signal(
     """One of both signals; `entry` tells whether each is a prediction, or its feedback on time, or its absence."""
     value, came, learnable = (np.array(known[part], np.int64) for part in (name, f"{name}_entry", f"{name}_seq"))
     learnt = np.where(_small(known[f"{name}_bin"]) == Bin.TRAINED, value, absent)
-    predicted, fed, missed = entry
+    predicted, on_time, missed = entry
     parked = predicted & (came > 0) & (came < seq)
     teaches = (learnable > 0) & (learnable == seq)
-    return SignalColumns(np.where(learnable > 0, learnt, NOTHING), learnable, teaches, parked | fed | missed)
+    return SignalColumns(np.where(learnable > 0, learnt, NOTHING), learnable, teaches, parked | on_time | missed)
 
 
 def _small(values: Sequence[int]) -> Array:
@@ -84,19 +84,18 @@ def _small(values: Sequence[int]) -> Array:
     return np.frombuffer(bytes(values), np.uint8)
 
 
-def predicted_columns(
-    sightings: Sequence[ObservedEntry], rows: Array, subject: Subject, most: float
-) -> PredictedColumns:
-    """The predictions of some rows of sightings; no log-probability lies below -`most`."""
-    asked = [body for body in (sightings[row].body for row in rows.tolist()) if body is not None]
-    assert len(asked) == len(rows)
-    said = np.frombuffer(b"".join([body.said for body in asked]), "<f4").reshape(len(asked), subject.outcomes)
+def predicted_columns(entries: Sequence[ObservedEntry], rows: Array, subject: Subject, most: float) -> PredictedColumns:
+    """The predictions of some rows of entries; no log-probability is below -`most`."""
+    bodies = [body for body in (entries[row].body for row in rows.tolist()) if body is not None]
+    assert len(bodies) == len(rows)
+    log_probabilities = np.frombuffer(b"".join([body.log_probabilities for body in bodies]), "<f4")
+    log_probabilities = log_probabilities.reshape(len(bodies), subject.outcomes)
     width = 4 * subject.experts * subject.outcomes
-    told = np.frombuffer(b"".join([body.memo[:width] for body in asked]), "<f4")
-    memo = told.reshape(len(asked), subject.experts, subject.outcomes)
-    model = np.array([body.model for body in asked], np.int64)
+    memo = np.frombuffer(b"".join([body.memo[:width] for body in bodies]), "<f4")
+    memo = memo.reshape(len(bodies), subject.experts, subject.outcomes)
+    model = np.array([body.model for body in bodies], np.int64)
     return PredictedColumns(
-        np.maximum(said.astype(np.float64), -most), np.maximum(memo.astype(np.float64), -most), model
+        np.maximum(log_probabilities.astype(np.float64), -most), np.maximum(memo.astype(np.float64), -most), model
     )
 
 
@@ -127,7 +126,7 @@ class Marginal:
         self._counts = np.zeros(outcomes)
 
     def begin(self, counts: Array) -> None:
-        """Take these counts for what was known before anything was seen."""
+        """Start from these counts, as if they were known before the first entry."""
         self._counts, self._states = np.array(counts, np.float64), np.array(counts, np.float64)[None]
 
     def add(self, seq: Array, y: Array) -> None:
@@ -143,7 +142,7 @@ class Marginal:
             self._seqs, self._states, self.every = self._seqs[::2], self._states[::2], 2 * self.every
 
     def losses(self, model: Array, y: Array) -> Array:
-        """What the marginal loses on outcomes [N], knowing what models learnt at positions [N] knew."""
+        """The losses of the marginal on outcomes [N], with what models at positions [N] had learned."""
         counts = self._states[np.maximum(np.searchsorted(self._seqs, model, side="left") - 1, 0)]
         likely = (counts[np.arange(len(y)), y] + ALPHA) / (counts.sum(axis=1) + ALPHA * counts.shape[1])
         return -np.log(likely)
@@ -159,7 +158,7 @@ _COHORT = {name: place for place, name in enumerate(COHORT)}
 
 
 class Watch:
-    """Sums over what was seen; the same however the sightings are cut into parts."""
+    """Sums over log entries; the same however the entries are cut into parts."""
 
     def __init__(self, subject: Subject) -> None:
         self.subject = subject
@@ -168,20 +167,20 @@ class Watch:
         self.arrived = Buckets(self.columns.by_arrival, span)
         self.predicted = Buckets(self.columns.by_prediction, span)
         self.marginal = Marginal(subject.outcomes)
-        self.early = Early(subject.proxies, subject.outcomes)
+        self.early = EarlyEstimate(subject.proxies, subject.outcomes)
         self.start = -1  # the position after which everything was seen
         self.estimated = 0  # proxies that came after this position have an early loss; 0: none has
         self.at = self.seq = 0  # of the last entry
         self.learnt = 0, 0  # position and time of the last LEARN entry
-        self.looker = DriftMonitor(subject.proxies, subject.outcomes)
+        self.monitor = DriftMonitor(subject.proxies, subject.outcomes)
 
-    def see(self, sightings: Sequence[ObservedEntry]) -> None:
-        """Add what was seen."""
-        if not sightings:
+    def add_entries(self, entries: Sequence[ObservedEntry]) -> None:
+        """Add the next entries of the log."""
+        if not entries:
             return
         if self.start < 0:
-            self.start = sightings[0].entry.seq - 1
-        seen = entry_columns(sightings, self.subject)
+            self.start = entries[0].entry.seq - 1
+        seen = entry_columns(entries, self.subject)
         self.seq, self.at = int(seen.seq[-1]), int(seen.at[-1])
         for at in (int(seen.at[0]), self.at):
             self.arrived.reach(at)
@@ -191,7 +190,7 @@ class Watch:
             self.learnt = int(seen.seq[learns[-1]]), int(seen.at[learns[-1]])
         self._count(seen)
         self._settle(seen)
-        self._score(seen, sightings)
+        self._score(seen, entries)
 
     def weigh(self, weights: dict[str, float]) -> None:
         """Note the weights of the families of experts as they are now."""
@@ -202,16 +201,16 @@ class Watch:
         for place, family in enumerate(self.subject.families):
             self.arrived.add(now, self.columns.weights + 1 + place, weights[family])
 
-    def look(self) -> Drift:
-        """Whether g is stable, by predictions that have matured; looked at again if enough more have."""
+    def update_drift(self) -> Drift:
+        """Whether g is stable, by the predictions that have matured; tested again if enough more have."""
         stretch, pairs = self.predicted.stretches(), self.columns.pairs
         predictions, settled = stretch.sums[:, _COHORT["predictions"]], stretch.sums[:, _COHORT["outcome"]]
-        wanted = matured(stretch, predictions, settled, self.at, self.subject.horizons.outcome)
-        own = stretch._replace(sums=np.where(wanted[:, None], stretch.sums[:, pairs], 0.0))
-        return self.looker.look(own, float(self.predicted.gone[pairs].sum()))
+        mature = matured(stretch, predictions, settled, self.at, self.subject.horizons.outcome)
+        own = stretch._replace(sums=np.where(mature[:, None], stretch.sums[:, pairs], 0.0))
+        return self.monitor.update(own, float(self.predicted.gone[pairs].sum()))
 
     def _count(self, seen: EntryColumns) -> None:
-        """How much of everything arrived, and when."""
+        """Count what arrived, by kind and time."""
         on_time = ~(seen.parked | seen.late)
         masks = {
             "predictions": seen.kind == EntryKind.PREDICTED,
@@ -227,7 +226,7 @@ class Watch:
         self.predicted.add(seen.at[masks["predictions"]], _COHORT["predictions"])
 
     def _settle(self, seen: EntryColumns) -> None:
-        """What is awaited no longer, how long it took where it is known, and pairs of proxy and outcome."""
+        """Count settled signals, their delays, and pairs of proxy and outcome."""
         mine = seen.predicted > self.start
         for signal, name, first in ((seen.proxy, "proxy", 0), (seen.outcome, "outcome", DELAYS)):
             settled = np.flatnonzero(signal.settles & mine)
@@ -246,37 +245,41 @@ class Watch:
         found: Array = np.clip(np.ceil(DELAYS - 1 + DOUBLING * np.log2(share)), 0, DELAYS - 1).astype(np.int64)
         return found
 
-    def _score(self, seen: EntryColumns, sightings: Sequence[ObservedEntry]) -> None:
+    def _score(self, seen: EntryColumns, entries: Sequence[ObservedEntry]) -> None:
         """Losses: those expected of predictions whose proxies came, and those of predictions whose outcomes came."""
         mine = seen.predicted > self.start
         unknown = (seen.outcome.seq == 0) | (seen.outcome.seq > seen.seq)
-        asked = np.flatnonzero(seen.proxy.teaches & unknown & mine)
+        due = np.flatnonzero(seen.proxy.teaches & unknown & mine)
         came = np.flatnonzero(seen.outcome.teaches)
-        told = predicted_columns(sightings, asked, self.subject, MOST_LOSS)
-        answered = predicted_columns(sightings, came, self.subject, MOST_LOSS)
+        early = predicted_columns(entries, due, self.subject, MOST_LOSS)
+        answered = predicted_columns(entries, came, self.subject, MOST_LOSS)
         y, before = seen.outcome.value[came], (seen.proxy.seq[came] > 0) & (seen.proxy.seq[came] < seen.seq[came])
-        matured = Given(seen.seq[came[before]], seen.proxy.value[came[before]], answered.said[before])
-        expected = self.early.fold(Given(seen.seq[asked], seen.proxy.value[asked], told.said), matured, y[before])
-        self._add_expected(seen, asked, expected)
+        matured = ForecastRows(
+            seen.seq[came[before]], seen.proxy.value[came[before]], answered.log_probabilities[before]
+        )
+        expected = self.early.fold(
+            ForecastRows(seen.seq[due], seen.proxy.value[due], early.log_probabilities), matured, y[before]
+        )
+        self._add_expected(seen, due, expected)
         if not len(came):
             return
         self.marginal.add(seen.seq[came], y)
         rows = np.arange(len(y))
-        served = -answered.said[rows, y]
+        served = -answered.log_probabilities[rows, y]
         direct = self._direct(answered.memo[rows, :, y]) if self.subject.direct else np.zeros(len(y))
         marginal = self.marginal.losses(answered.model, y)
         amounts = np.ones(len(y)), served, direct, marginal, (served - direct) ** 2, (served - marginal) ** 2
         for place, amount in enumerate(amounts):
             self.arrived.add(seen.at[came], self.columns.losses + place, amount)
         self._add_true(seen, came[before], served[before])
-        self._add_reliability(seen.at[came], y, np.exp(answered.said))
+        self._add_reliability(seen.at[came], y, np.exp(answered.log_probabilities))
 
-    def _direct(self, said: Array) -> Array:
-        """The loss of the direct experts, all of one weight; said [N, K] of what came."""
-        return -np.log(np.exp(said[:, list(self.subject.direct)]).mean(axis=1))
+    def _direct(self, log_probabilities: Array) -> Array:
+        """The loss of the direct experts with equal weights; log-probabilities [N, K] of the actual outcomes."""
+        return -np.log(np.exp(log_probabilities[:, list(self.subject.direct)]).mean(axis=1))
 
-    def _add_expected(self, seen: EntryColumns, asked: Array, expected: Array) -> None:
-        estimated = asked[~np.isnan(expected)]
+    def _add_expected(self, seen: EntryColumns, due: Array, expected: Array) -> None:
+        estimated = due[~np.isnan(expected)]
         if len(estimated):
             self.estimated = self.estimated or int(seen.seq[estimated[0]]) - 1
             self.predicted.add(seen.predicted_at[estimated], _COHORT["early_rows"])

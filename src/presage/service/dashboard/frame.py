@@ -1,4 +1,4 @@
-"""What the dashboard is sent: one object of numbers and words. Times are milliseconds since 1970, as browsers count."""
+"""The frames of the dashboard: one object of numbers and words. Times are milliseconds since 1970, as in browsers."""
 
 import msgspec
 import numpy as np
@@ -9,7 +9,7 @@ Numbers = list[float | None]
 
 
 class Means(msgspec.Struct):
-    """Mean losses of the last outcomes, and how much less is lost than by others, with half its 95 % interval."""
+    """Mean losses over the last outcomes, and the gain over others, with half its 95 % interval."""
 
     rows: int
     served: float
@@ -68,7 +68,7 @@ class KnownAfterPanel(msgspec.Struct):
 
 
 class Reliable(msgspec.Struct):
-    """How likely an outcome was said to be, and how often it came, with 95 % intervals."""
+    """The predicted probability of an outcome and its observed frequency, with 95 % intervals."""
 
     rows: list[int]
     predicted: list[float]
@@ -102,7 +102,7 @@ class Lag(msgspec.Struct):
 
 
 class DashboardFrame(msgspec.Struct):
-    """All that the dashboard shows."""
+    """One frame of the dashboard."""
 
     number: int
     task: str
@@ -133,7 +133,7 @@ ROWS = 30
 """The least rows that a point of a loss stands for."""
 
 RECENT = 2000
-"""What is called recent: the last buckets that hold so many outcomes."""
+"""Recent means the last buckets that hold so many outcomes."""
 
 
 def recent(sums: Array, counted: Array) -> Array:

@@ -1,4 +1,4 @@
-// The connection: a stream of frames, taken up again by itself; given up while nobody looks.
+// The connection: a stream of frames that reconnects by itself, and pauses while the page is hidden.
 
 import { draw, moment } from "./panels.js";
 
@@ -14,7 +14,7 @@ function tell(words, lost = false) {
 function show() {
   if (!last) return;
   draw(last);
-  tell(`${last.ready ? `not ready: ${last.ready}` : "live"} · ${last.at === null ? "nothing has happened yet" : moment(last.at)} UTC`,
+  tell(`${last.ready ? `not ready: ${last.ready}` : "live"} · ${last.at === null ? "no events yet" : moment(last.at)} UTC`,
     Boolean(last.ready));
 }
 
@@ -40,9 +40,9 @@ async function listen() {
 }
 
 function ask() {
-  form.lastElementChild.textContent = token ? "That was not it." : "";
+  form.lastElementChild.textContent = token ? "Wrong token." : "";
   form.hidden = false;
-  tell("waiting for the token");
+  tell("token required");
 }
 
 form.addEventListener("submit", (event) => {
@@ -60,7 +60,7 @@ async function connect() {
   } catch (error) {
     if (error.name === "AbortError") return;
     const seconds = Math.min(2 ** waits++, 5);
-    tell(`connection lost; trying again in ${seconds} s`, true);
+    tell(`connection lost; retrying in ${seconds} s`, true);
     retry = setTimeout(connect, 1000 * seconds);
   }
 }

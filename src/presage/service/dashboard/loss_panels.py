@@ -1,26 +1,26 @@
-"""The panels of losses: as outcomes come, as expected through proxies, and whom the mixture trusts."""
+"""The panels of losses: over time, estimated from proxies, and the weights of experts."""
 
 import numpy as np
 
-from presage.service.dashboard.buckets import gather
+from presage.service.dashboard.buckets import merge_neighbours
 from presage.service.dashboard.columns import COHORT, LOSSES
 from presage.service.dashboard.fold import Watch
 from presage.service.dashboard.frame import POINTS, ROWS, EarlyLoss, Loss, Means, Weights, milliseconds, numbers, recent
 from presage.spaces import Array
 
 MATURE = 0.98
-"""The share of predictions of a point that must be settled before their true loss is drawn."""
+"""The share of the predictions of a point that need their outcome before the true loss is drawn."""
 
 _LOSS = {name: place for place, name in enumerate(LOSSES)}
 _COHORT = {name: place for place, name in enumerate(COHORT)}
 
 
 def loss_panel(watch: Watch) -> Loss:
-    """The loss of what was served, of the running marginal and of the direct experts, by when outcomes came."""
+    """The log loss of the service, of the running marginal and of the direct experts, by arrival of outcomes."""
     stretch = watch.arrived.stretches()
     own = stretch._replace(sums=stretch.sums[:, watch.columns.losses : watch.columns.reliability])
     counted = own.sums[:, 0]
-    points = gather(own, counted, most=POINTS, least=max(ROWS, counted.sum() / 80))
+    points = merge_neighbours(own, counted, most=POINTS, least=max(ROWS, counted.sum() / 80))
     means = points.sums / np.maximum(points.sums[:, :1], 1)
     has_direct = bool(watch.subject.direct)
     means_now = _recent_means(own.sums, has_direct)
@@ -31,7 +31,7 @@ def loss_panel(watch: Watch) -> Loss:
         numbers(means[:, _LOSS["direct"]]) if has_direct else None,
         means_now,
         _loss_words(means_now),
-        "" if has_direct else "There is no direct expert inside it to compare it with.",
+        "" if has_direct else "It has no direct experts to compare with.",
     )
 
 
@@ -47,16 +47,16 @@ def _recent_means(sums: Array, has_direct: bool) -> Means | None:
 
 def _loss_words(means: Means | None) -> str:
     if means is None:
-        return "No outcome has come yet."
-    words = f"The last {means.rows:,} outcomes: it lost {means.served:.3f} nats a prediction, "
+        return "No outcomes yet."
+    words = f"Last {means.rows:,} outcomes: a log loss of {means.served:.3f} nats per prediction, "
     words += f"{_than(means.over_marginal)} the running marginal"
-    return words + (f" and {_than(means.over_direct)} its direct experts." if means.over_direct else ".")
+    return words + (f" and {_than(means.over_direct)} the direct experts." if means.over_direct else ".")
 
 
 def _than(gain: tuple[float, float]) -> str:
     mean, half = gain
     if abs(mean) <= half:
-        return "as much, within chance, as"
+        return "no clear difference from"
     return f"{abs(mean):.3f} ± {half:.3f} {'less' if mean > 0 else 'more'} than"
 
 
@@ -67,25 +67,23 @@ def _gain(rows: float, total: float, squares: float) -> tuple[float, float]:
 
 
 def weights_panel(watch: Watch, forecaster: str) -> Weights:
-    """The weights of families of experts, as they were looked at."""
+    """The weights of the families of experts over time."""
     if not watch.subject.families:
-        return Weights(
-            [], {}, f"A {forecaster} is one forecaster, not a mixture of several: there is nothing to weigh."
-        )
+        return Weights([], {}, f"A {forecaster} is a single forecaster, not a mixture: it has no expert weights.")
     stretch = watch.arrived.stretches()
     own = stretch._replace(sums=stretch.sums[:, watch.columns.weights :])
-    points = gather(own, own.sums[:, 0], most=POINTS, least=1)
+    points = merge_neighbours(own, own.sums[:, 0], most=POINTS, least=1)
     means = points.sums[:, 1:] / np.maximum(points.sums[:, :1], 1)
     lines = {family: numbers(means[:, place]) for place, family in enumerate(watch.subject.families)}
     return Weights(milliseconds(points.middle), lines)
 
 
 def early_panel(watch: Watch) -> EarlyLoss:
-    """Losses expected through proxies, and the true ones of the same predictions, by when these were made."""
+    """Losses estimated from proxies, and the true ones of the same predictions, by time of prediction."""
     stretch = watch.predicted.stretches()
     own = stretch._replace(sums=stretch.sums[:, : len(COHORT)])
     rows = own.sums[:, _COHORT["early_rows"]]
-    points = gather(own, rows, most=POINTS, least=max(ROWS, rows.sum() / 80))
+    points = merge_neighbours(own, rows, most=POINTS, least=max(ROWS, rows.sum() / 80))
     sums = points.sums.T
     early = sums[_COHORT["early"]] / np.maximum(sums[_COHORT["early_rows"]], 1)
     true = sums[_COHORT["true"]] / np.maximum(sums[_COHORT["true_rows"]], 1)
@@ -107,13 +105,13 @@ def _compared(sums: Array) -> tuple[int, float, float, float]:
 
 def _early_words(compared: tuple[int, float, float, float] | None, points: int) -> str:
     if not points:
-        return "A loss can be expected through proxies once some outcomes are known."
+        return "The estimate starts once some outcomes are known."
     if compared is None:
-        return "None of the predictions whose loss was expected through proxies has matured yet."
+        return "None of the predictions with an estimate has all its outcomes yet."
     rows, early, true, half = compared
     off = abs(early - true)
-    verdict = "no more than chance does" if off <= half else "more than chance does"
+    verdict = "within chance" if off <= half else "more than chance"
     return (
-        f"Of {rows:,} predictions that have matured, a loss of {early:.3f} was expected when their proxies came; "
-        f"it was {true:.3f} ± {half:.3f}. Off by {off:.3f}: {verdict}."
+        f"Over {rows:,} predictions with all outcomes in: {early:.3f} expected when the proxies arrived, "
+        f"{true:.3f} ± {half:.3f} true. The difference is {off:.3f}: {verdict}."
     )

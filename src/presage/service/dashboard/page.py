@@ -14,7 +14,7 @@ from presage.service.interface import Service
 
 TYPES = {".css": "text/css", ".js": "text/javascript"}
 PARTS = ("style.css", "draw.js", "panels.js", "live.js")
-"""What the page is made of; it holds no data, and is given to all."""
+"""The files of the page; they hold no data, and need no token."""
 
 
 POLICY = (
@@ -27,7 +27,7 @@ EVERY = 1.0
 """Seconds between two frames."""
 
 QUIET = 5
-"""How many turns without anything new until a sign of life is sent."""
+"""Turns without a new frame before a comment keeps the stream alive."""
 
 VIEWERS = 50
 """Streams at once."""
@@ -41,7 +41,7 @@ def dashboard_routes(service: Service, state: State) -> list[BaseRoute]:
 
 
 class FrameStream:
-    """Frames for whoever looks, as server-sent events."""
+    """Frames as server-sent events."""
 
     def __init__(self, service: Service, state: State) -> None:
         self.viewers = 0
@@ -50,7 +50,7 @@ class FrameStream:
     async def answer(self, _: Request) -> Response:
         """GET /dashboard/stream."""
         if self.viewers >= VIEWERS:
-            refusal = RefusalError(BUSY, "too many look at the dashboard", "close another one", "request", self.viewers)
+            refusal = RefusalError(BUSY, "too many open dashboards", "close another one", "request", self.viewers)
             refusal.headers = {"retry-after": "10"}
             raise refusal
         headers = {"x-accel-buffering": "no"}
@@ -75,7 +75,7 @@ class FrameStream:
             self.viewers -= 1
 
     async def _freshen(self) -> None:
-        """Wait a little for another frame than the one that lay there: it may be old."""
+        """Wait a little for a new frame: the last one may be old."""
         number, _ = self._service.watched()
         for _ in range(20):
             if self._state.stopping or self._service.watched()[0] != number:
@@ -84,7 +84,7 @@ class FrameStream:
 
 
 def _part(name: str) -> Callable[[Request], Awaitable[Response]]:
-    """What answers with one of our files."""
+    """The handler that serves one of the files."""
     content = files(__package__).joinpath(name).read_bytes()
     media = TYPES.get(name[name.rfind(".") :], "text/html")
 

@@ -1,19 +1,21 @@
-// The panels: what a frame says, in words and charts. A panel that has nothing to show says why.
+// The panels: a frame in words and charts. A panel that has nothing to show says why.
 
 import { FAMILY, KINDS, bars, element, lines, moment, reliability, span, spark, whole } from "./draw.js";
 
-let chosen = null; // the outcome that is looked at
+let chosen = null; // the outcome that is shown
+
+const STATES = { alarm: "▲ changed", slight: "slight change", stable: "stable", unknown: "too little data" };
 
 const PANELS = {
-  loss: ["Loss, as outcomes come", loss],
-  early: ["Loss before outcomes come", early],
-  drift: ["What a proxy means: g", drift],
-  weights: ["Whom the mixture trusts", weights],
+  loss: ["Log loss over time", loss],
+  early: ["Early estimate of the loss", early],
+  drift: ["Proxy to outcome", drift],
+  weights: ["Expert weights", weights],
   reliability: ["Calibration", calibration],
-  known: ["How much is known after a while", known],
-  pending: ["Waiting, by age", pending],
-  counts: ["What became of everything", counts],
-  lag: ["The learner", lag],
+  known: ["Feedback delay", known],
+  pending: ["Open predictions by age", pending],
+  counts: ["Events by status", counts],
+  lag: ["Updates queued", lag],
 };
 
 export function draw(frame) {
@@ -51,20 +53,19 @@ function tiles(frame) {
   const { recent } = frame.loss;
   const shown = [
     [whole(frame.predictions), "predictions in the log"],
-    [whole(frame.bins.open), "open: something is awaited"],
-    [recent ? recent.served.toFixed(3) : "none yet", `loss of the last ${recent ? whole(recent.rows) : 0} outcomes`],
+    [whole(frame.bins.open), "open predictions"],
+    [recent ? recent.served.toFixed(3) : "none yet", `log loss of the last ${recent ? whole(recent.rows) : 0} outcomes`],
     ...(recent ? [against(recent.over_marginal[0], "the marginal")] : []),
-    ...(recent?.over_direct ? [against(recent.over_direct[0], "its direct experts")] : []),
-    [{ alarm: "▲ alarm", slight: "slight drift", stable: "stable", unknown: "unknown" }[frame.drift.state],
-      "what a proxy means"],
-    [whole(frame.lag.lessons), "lessons wait for the learner"],
+    ...(recent?.over_direct ? [against(recent.over_direct[0], "the direct experts")] : []),
+    [STATES[frame.drift.state], "proxy to outcome"],
+    [whole(frame.lag.lessons), "updates queued"],
   ];
   document.getElementById("tiles").replaceChildren(
     ...shown.map(([number, name]) => element("li", {}, element("b", {}, number), name)));
 }
 
-function against(gain, whom) {
-  return [Math.abs(gain).toFixed(3), `${gain < 0 ? "more" : "less"} lost than by ${whom}`];
+function against(gain, baseline) {
+  return [Math.abs(gain).toFixed(3), `nats ${gain < 0 ? "worse" : "better"} than ${baseline}`];
 }
 
 function line(name, family, values, look = family) {
@@ -80,9 +81,10 @@ function loss(frame, place, { at, served, direct, marginal, words, why }) {
 }
 
 function early(frame, place, { at, early: expected, true: real, until, words }) {
-  const chart = say(place, words, "By when predictions were made. Expected: when the proxy came. True: once all outcomes are in.");
+  const chart = say(place, words,
+    "By time of prediction. Expected: estimated when the proxy arrived. True: once all outcomes are in.");
   if (!at.length) return chart.replaceChildren();
-  const marks = until === null ? [] : [{ at: until, name: "outcomes are in up to here", look: "edge" }];
+  const marks = until === null ? [] : [{ at: until, name: "all outcomes in", look: "edge" }];
   lines(chart, { at, marks, about: words, lines: [
     { name: "expected", dash: "2 2", shape: "triangle", look: "residual", values: expected },
     { name: "true", dash: "none", shape: "circle", look: "direct", values: real }] });
@@ -90,17 +92,18 @@ function early(frame, place, { at, early: expected, true: real, until, words }) 
 
 function drift(frame, place, { at, shares, state, words, since: changed, p }) {
   place.classList.toggle("alarming", state === "alarm");
+  place.firstElementChild.textContent = `Proxy to outcome: ${STATES[state]}`;
   const outcome = frame.outcomes[chosen];
   const chart = say(place, words,
-    `How often “${outcome}” followed each proxy, by when predictions were made; only where all outcomes are in.`);
+    `Share of “${outcome}” after each proxy, by time of prediction; only where all outcomes are in.`);
   if (!at.length) return chart.replaceChildren();
   const drawn = frame.proxies.map((name, z) => ({ name, ...KINDS[z % KINDS.length], values: shares[chosen][z] }));
-  const marks = changed === null ? [] : [{ at: changed, name: "changed about here", look: "mark" }];
+  const marks = changed === null ? [] : [{ at: changed, name: "change", look: "mark" }];
   lines(chart, { at, lines: drawn, range: [0, 1], marks, about: `${words} p = ${p}` });
 }
 
 function weights(frame, place, { at, families, why }) {
-  const chart = say(place, why, why ? "" : "The weight of each family of experts, since the service was started.");
+  const chart = say(place, why, why ? "" : "Weight of each family of experts since the service started.");
   if (!at.length) return chart.replaceChildren();
   const drawn = Object.entries(families).map(([name, values]) => line(name, name, values));
   const last = drawn.map((each) => `${each.name} ${each.values.at(-1)}`).join(", ");
@@ -109,16 +112,16 @@ function weights(frame, place, { at, families, why }) {
 
 function calibration(frame, place, tables) {
   const table = tables[chosen], outcome = frame.outcomes[chosen];
-  if (!table) return say(place, "No outcome has come yet.").replaceChildren();
+  if (!table) return say(place, "No outcomes yet.").replaceChildren();
   const rows = table.rows.reduce((sum, each) => sum + each, 0);
-  const words = `How often “${outcome}” came was ${(100 * table.error).toFixed(1)} points off what was said, on average ` +
-    `over the last ${whole(rows)} outcomes.`;
-  const chart = say(place, words, "How likely it was said to be, and how often it came, with 95 % intervals.");
+  const words = `“${outcome}”: predicted and observed frequency differ by ${(100 * table.error).toFixed(1)} points on ` +
+    `average over the last ${whole(rows)} outcomes.`;
+  const chart = say(place, words, "Predicted probability against observed frequency, with 95 % intervals.");
   chooser(place, frame.outcomes);
   reliability(chart, table, words);
 }
 
-// Of more than two outcomes one is chosen, for calibration and for g.
+// Of more than two outcomes one is chosen, for calibration and for the share after each proxy.
 function chooser(place, outcomes) {
   if (outcomes.length < 3 || place.querySelector("select")) return;
   const made = element("select", { "aria-label": "outcome" },
@@ -129,10 +132,10 @@ function chooser(place, outcomes) {
 
 function known(frame, place, { after, proxy, outcome }) {
   const there = proxy.some((share) => share !== null);
-  const chart = say(place, there ? "" : "No prediction is old enough to tell.",
-    there ? "Of predictions that are so old: the share whose proxy, and whose outcome, is known." : "");
+  const chart = say(place, there ? "" : "No prediction is old enough yet.",
+    there ? "Share of predictions whose proxy or outcome is known, by time since the prediction." : "");
   if (!there) return chart.replaceChildren();
-  lines(chart, { at: after, log: true, range: [0, 1], about: "the share that is known after a while", lines: [
+  lines(chart, { at: after, log: true, range: [0, 1], about: "share known by time since the prediction", lines: [
     { name: "proxy", dash: "7 3", shape: "square", look: "factored", values: proxy },
     { name: "outcome", dash: "none", shape: "circle", look: "direct", values: outcome }] });
 }
@@ -142,35 +145,35 @@ function pending(frame, place, { upto, proxy, outcome, older }) {
   const rows = names.map((name, n) => ({ name, one: proxy[n], other: outcome[n] }))
     .filter((row, n) => n < upto.length || row.one + row.other);
   const words = `${whole(frame.bins.open)} predictions are open.`;
-  const chart = say(place, words, older ? `About ${whole(older)} more were made before the memory of this page.` : "");
-  bars(chart, rows, ["proxy awaited", "outcome awaited"], words);
+  const chart = say(place, words, older ? `About ${whole(older)} of them are older than the history of this page.` : "");
+  bars(chart, rows, ["no proxy yet", "no outcome yet"], words);
 }
 
 const BINS = {
-  open: "predictions that await something", trained: "learnt, or a prediction learnt from",
-  absent: "did not come in time", late: "came after that: kept, not learnt", parked: "came before its prediction, waits",
-  quarantined: "not of this task",
+  open: "predictions without all feedback", trained: "learned, and predictions learned from",
+  absent: "feedback that did not arrive in time", late: "feedback after its horizon: kept, not learned",
+  parked: "feedback that waits for its prediction", quarantined: "values that the task does not have",
 };
 
 function counts(frame, place) {
-  const chart = say(place, "", "Repeats and conflicts append nothing; they are counted since the service was started.");
+  const chart = say(place, "", "Repeats and conflicts add nothing to the log; they are counted since the service started.");
   const bins = Object.entries(BINS).map(([name, about]) => element("tr", {},
     element("td", {}, name, " ", element("small", {}, about)), element("td", {}, whole(frame.bins[name]))));
   const kinds = Object.keys(frame.refused.repeated);
   const refused = Object.entries(frame.refused).map(([why, each]) => element("tr", {},
     element("td", {}, why), ...kinds.map((kind) => element("td", {}, whole(each[kind])))));
   chart.replaceChildren(
-    element("table", {}, element("tr", {}, element("th", {}, "entries of the log"), element("th", {}, "how many")), ...bins),
-    element("table", {}, element("tr", {}, element("th", {}, "refused"), ...kinds.map((kind) => element("th", {}, kind))),
+    element("table", {}, element("tr", {}, element("th", {}, "log entries"), element("th", {}, "count")), ...bins),
+    element("table", {}, element("tr", {}, element("th", {}, "not added"), ...kinds.map((kind) => element("th", {}, kind))),
       ...refused));
 }
 
 function lag(frame, place, { lessons, model, position, behind, over_time: over }) {
   const words = lessons
-    ? `${whole(lessons)} lessons wait. The model knows the log up to entry ${whole(model)} of ${whole(position)}` +
-      (behind ? `, ${span(behind)} of log time ago.` : ".")
-    : `Nothing waits. The model learnt at entry ${whole(model)}; the log has ${whole(position)}.`;
-  spark(say(place, words, "Lessons handed to the learner and not learnt yet."), over, words);
+    ? `${whole(lessons)} queued. The model includes the log up to entry ${whole(model)} of ${whole(position)}` +
+      (behind ? `, ${span(behind)} of log time behind.` : ".")
+    : `None. The last update was at entry ${whole(model)}; the log has ${whole(position)}.`;
+  spark(say(place, words, "Proxies and outcomes that the model has not learned yet."), over, words);
 }
 
 export { moment };

@@ -1,4 +1,4 @@
-"""A thread that folds what the log shows it, and keeps a frame ready for the dashboard."""
+"""A thread that folds the entries of the log, and keeps a frame ready for the dashboard."""
 
 from collections import deque
 from collections.abc import Callable, Iterator
@@ -16,7 +16,7 @@ from presage.joining.join import Decision
 from presage.joining.lessons import ObservedEntry, outcome_learnt
 from presage.journal.interface import LogStore
 from presage.journal.readers import read_observed
-from presage.service.dashboard.drift import Drift, DriftState
+from presage.service.dashboard.drift import Drift
 from presage.service.dashboard.feedback_panels import known_panel, pending_panel, reliability_panel, stability_panel
 from presage.service.dashboard.fold import Watch
 from presage.service.dashboard.frame import DashboardFrame, Lag
@@ -26,17 +26,17 @@ TURN = 1.0
 """Seconds between two turns."""
 
 WAITING = 20_000
-"""Sightings that may wait; more are not looked at, and counted."""
+"""Entries that may wait; further ones are left out, and counted."""
 
 SOON = 5_000
-"""Sightings that are folded before the next turn is due."""
+"""Entries that are folded before the next turn is due."""
 
 LAGS = 120
 """How many turns the lag of the learner is shown for."""
 
 
 class WatchedNames(NamedTuple):
-    """What things are called."""
+    """The names that the page shows."""
 
     task: str
     forecaster: str
@@ -46,7 +46,7 @@ class WatchedNames(NamedTuple):
 
 
 class Sample(NamedTuple):
-    """How the service stands at a moment."""
+    """The state of the service at one moment."""
 
     position: int  # of the log
     counters: Counters
@@ -58,53 +58,44 @@ class Sample(NamedTuple):
 
 
 class Watcher:
-    """Folds what it is shown; never keeps the one waiting who shows it."""
+    """Folds log entries on a thread of its own; handing them over never waits."""
 
     def __init__(self, watch: Watch, names: WatchedNames) -> None:
         self.watch, self.names = watch, names
-        self.missed = 0  # sightings that were too many
-        self.drift: Drift = watch.look()
+        self.missed = 0  # entries that were left out
+        self.drift: Drift = watch.update_drift()
         self._inbox: deque[list[ObservedEntry]] = deque()
-        self._given = self._taken = 0  # sightings; each is counted by one thread only
+        self._given = self._taken = 0  # entries; each is counted by one thread only
         self._lags: deque[int] = deque(maxlen=LAGS)
         self._frame = 0, b"{}"
         self._asked = self._closed = False
-        self._idle = True  # nobody looked at the last turn
+        self._idle = True  # no viewer at the last turn
         self._wake = Flag()
         self._thread: Thread | None = None
 
     def start(self, sample: Callable[[], Sample]) -> None:
-        """Begin to take turns; `sample` tells how the service stands."""
+        """Begin to take turns; `sample` returns the state of the service."""
         self._thread = Thread(target=self._run, args=(sample,), name="presage-watch", daemon=True)
         self._thread.start()
 
-    def see(self, sightings: list[ObservedEntry]) -> None:
-        """Take sightings for the next turn; costs no more than to keep them."""
+    def add_entries(self, entries: list[ObservedEntry]) -> None:
+        """Queue entries for the next turn."""
         waiting = self._given - self._taken
         if waiting > WAITING:
-            self.missed += len(sightings)
+            self.missed += len(entries)
             return
-        self._given += len(sightings)
-        self._inbox.append(sightings)
+        self._given += len(entries)
+        self._inbox.append(entries)
         if waiting > SOON:
             self._wake.set()
 
     def watched(self) -> tuple[int, bytes]:
-        """The last frame and its number; asking makes the next one."""
+        """The last frame and its number; each call requests the next."""
         self._asked = True
         if self._idle:
             self._idle = False
             self._wake.set()
         return self._frame
-
-    def numbers(self) -> dict[str, float]:
-        """Gauges for /metrics."""
-        return {
-            "g_drift_alarm": float(self.drift.state is DriftState.ALARM),
-            "g_drift_p": self.drift.p,
-            "g_drift_nats": self.drift.nats,
-            "watch_missed_total": self.missed,
-        }
 
     def close(self) -> None:
         """Take no more turns."""
@@ -114,12 +105,12 @@ class Watcher:
             self._thread.join()
 
     def turn(self, sample: Sample) -> None:
-        """Fold what has come, and make a frame if somebody looks."""
+        """Fold the queued entries, and make a frame if there is a viewer."""
         self._fold()
         if sample.weights:
             self.watch.weigh(sample.weights)
         self._lags.append(sample.lessons)
-        self.drift = self.watch.look()
+        self.drift = self.watch.update_drift()
         self._idle = not self._asked
         if self._asked:
             self._asked = False
@@ -164,7 +155,7 @@ class Watcher:
             while self._inbox and len(part) < SOON:
                 part += self._inbox.popleft()
             self._taken += len(part)
-            self.watch.see(part)
+            self.watch.add_entries(part)
 
     def _run(self, sample: Callable[[], Sample]) -> None:
         while not self._closed:
@@ -182,14 +173,14 @@ def _refused(counts: dict[tuple[EntryKind, Decision], int]) -> dict[str, dict[st
 
 
 REMEMBERED = 50_000
-"""How many of the last entries are looked at again."""
+"""How many of the last entries the dashboard starts from."""
 
 PAGES = 5
 """Pages of those whose outcomes stand in for the marginal before them."""
 
 
-def look_back(watch: Watch, store: LogStore, entries: int = REMEMBERED) -> None:
-    """Show a watch the last entries of a log.
+def add_recent_entries(watch: Watch, store: LogStore, entries: int = REMEMBERED) -> None:
+    """Add the last entries of a log to a watch.
 
     Outcomes of predictions from before them would be compared with a marginal that knows nothing; one that knows the
     first outcomes after that position stands in for it.
@@ -199,11 +190,11 @@ def look_back(watch: Watch, store: LogStore, entries: int = REMEMBERED) -> None:
     if after:
         first = list(islice(pages, PAGES))
         counts = np.zeros(watch.subject.outcomes)
-        for sighting in (each for page in first for each in page):
-            if sighting.known.outcome_seq == sighting.entry.seq:
-                counts[outcome_learnt(sighting.known, watch.subject.horizons)] += 1
+        for observed in (each for page in first for each in page):
+            if observed.known.outcome_seq == observed.entry.seq:
+                counts[outcome_learnt(observed.known, watch.subject.horizons)] += 1
         watch.marginal.begin(counts)
         pages = chain(first, pages)
     for page in pages:
-        watch.see(page)
-        watch.look()
+        watch.add_entries(page)
+        watch.update_drift()

@@ -1,1 +1,1 @@
-"""The service over HTTP: what is asked, who may ask, and what is answered."""
+"""The service over HTTP: access, requests, responses and the server."""

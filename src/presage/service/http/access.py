@@ -1,4 +1,4 @@
-"""Who may talk to the service: what every request passes first."""
+"""Access to the service: the host and the token of every request, checked first."""
 
 import functools
 import hashlib
@@ -15,25 +15,25 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 
 from presage.errors import SettingError
 from presage.service.dashboard.page import PARTS
-from presage.service.http.metrics import Traffic
+from presage.service.http.metrics import Metrics
 from presage.service.http.problems import HOST, MALFORMED, NOT_FOUND, TOKEN, RefusalError, answer
 
 LOOPBACK = ("localhost", "127.0.0.1", "::1")
 PUBLIC = ("/", "/healthz", "/readyz", *(f"/dashboard/{name}" for name in PARTS))
-"""What is answered without the token: a page without data, and whether the service lives."""
+"""Addresses that need no token: a page without data, and the health of the service."""
 
 _AUTHORITY = re.compile(r"(?:\[([0-9a-fA-F:.]+)\]|([^\s:@/\[\]]+))(?::\d{0,5})?")
 
 
 @dataclass(frozen=True)
 class Access:
-    """The token, and the names by which the service may be called ("*": any)."""
+    """The token, and the host names that the service accepts ("*": any)."""
 
     token: str | None = None
     hosts: tuple[str, ...] = LOOPBACK
 
     def check(self, scope: Scope) -> None:
-        """Nothing, if a request may be answered."""
+        """Raise RefusalError unless a request has an accepted host and the token."""
         hosts, tokens = [], []
         for name, value in scope["headers"]:
             if name == b"host":
@@ -41,11 +41,11 @@ class Access:
             elif name == b"authorization":
                 tokens.append(value)
         if len(hosts) != 1:
-            raise RefusalError(MALFORMED, f"{len(hosts)} host headers", "send one", "host")
+            raise RefusalError(MALFORMED, f"{len(hosts)} host headers", "send exactly one", "host")
         if not _is_ours(hosts[0], self.hosts):
             sent = hosts[0].decode("latin-1")
             raise RefusalError(
-                HOST, "a request for another host", "call the service by a name it was given", "host", sent
+                HOST, "wrong host", "use a host name that the service accepts (--allowed-host)", "host", sent
             )
         if self.token is not None and scope["path"] not in PUBLIC:
             _check_token(tokens, self.token)
@@ -53,9 +53,9 @@ class Access:
 
 @functools.lru_cache(maxsize=100)
 def _is_ours(sent: bytes, names: tuple[str, ...]) -> bool:
-    """Whether a host header means one of these names, whatever the port.
+    """Whether a host header has one of these names, whatever the port.
 
-    A page elsewhere, whose own name is made to point to this machine, does not; its scripts get no answer.
+    A page from elsewhere whose own name points to this machine does not, so its scripts get no answer.
     """
     parts = _AUTHORITY.fullmatch(sent.decode("latin-1"))
     return parts is not None and ((parts[1] or parts[2]).lower() in names or "*" in names)
@@ -64,14 +64,14 @@ def _is_ours(sent: bytes, names: tuple[str, ...]) -> bool:
 def _check_token(sent: list[bytes], token: str) -> None:
     scheme, _, given = sent[0].partition(b" ") if len(sent) == 1 else (b"", b"", b"")
     if not same(given.strip(), token.encode()) or scheme.lower() != b"bearer":
-        what = "another token" if sent else "no token"
+        what = "wrong token" if sent else "no token"
         refusal = RefusalError(TOKEN, what, "send authorization: Bearer TOKEN", "authorization")
         refusal.headers = {"www-authenticate": "Bearer"}
         raise refusal
 
 
 def same(one: bytes, other: bytes) -> bool:
-    """Whether two secrets are the same; how long that takes tells nothing of either."""
+    """Whether two secrets are equal; the time that takes reveals nothing about either."""
     return hmac.compare_digest(hashlib.sha256(one).digest(), hashlib.sha256(other).digest())
 
 
@@ -88,10 +88,10 @@ def read_token(file: Path) -> str:
 
 
 def called(host: str, further: Iterable[str]) -> tuple[str, ...]:
-    """The names by which a service on this host may be called: those of the loopback, its own, and further ones."""
+    """The host names that a service accepts: those of the loopback, its own, and further ones."""
     names = tuple(name.lower().strip("[]") for name in further)
     if is_wildcard(host) and not names:
-        remedy = "add --allowed-host NAME for each name it is called by, or --allowed-host '*'"
+        remedy = "add --allowed-host NAME for each name that clients use, or --allowed-host '*'"
         raise SettingError("a service on all addresses needs to know its names", host, remedy)
     own = () if is_wildcard(host) else (host.lower().strip("[]"),)
     return tuple(dict.fromkeys((*LOOPBACK, *own, *names)))
@@ -106,7 +106,7 @@ def is_wildcard(host: str) -> bool:
 
 
 def check_reach(addresses: Iterable[str], token: str | None) -> None:
-    """Nothing, if there is a token or all addresses are of the loopback."""
+    """Raise SettingError unless there is a token or all addresses are of the loopback."""
     for address in addresses:
         if token is None and not ipaddress.ip_address(address.partition("%")[0]).is_loopback:
             remedy = "give --token-file FILE, or keep to --host 127.0.0.1"
@@ -114,41 +114,41 @@ def check_reach(addresses: Iterable[str], token: str | None) -> None:
 
 
 class Gate:
-    """The application behind it, for those who may ask."""
+    """Checks access, then passes a request on to the application and counts it."""
 
-    def __init__(self, app: ASGIApp, access: Access, traffic: Traffic) -> None:
-        self.app, self.access, self.traffic = app, access, traffic
+    def __init__(self, app: ASGIApp, access: Access, metrics: Metrics) -> None:
+        self.app, self.access, self.metrics = app, access, metrics
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Answer one request."""
+        """Serve one request."""
         if scope["type"] != "http":
             await self.app(scope, receive, send)
             return
         started = time.perf_counter()
         status = 500
-        self.traffic.under_way += 1
+        self.metrics.under_way.inc()
 
-        async def told(message: MutableMapping[str, Any]) -> None:
+        async def send_and_note(message: MutableMapping[str, Any]) -> None:
             nonlocal status
             status = message.get("status", status)
             await send(message)
 
         try:
             self._check(scope)
-            await self.app(scope, receive, told)
+            await self.app(scope, receive, send_and_note)
         except RefusalError as refusal:
-            await answer(refusal)(scope, receive, told)
+            await answer(refusal)(scope, receive, send_and_note)
         finally:
-            self.traffic.under_way -= 1
+            self.metrics.under_way.dec()
             route = scope["route"].path if "route" in scope else "none"
-            self.traffic.count(route, _known(scope["method"]), status, time.perf_counter() - started)
+            self.metrics.count(route, _known(scope["method"]), status, time.perf_counter() - started)
 
     def _check(self, scope: Scope) -> None:
         self.access.check(scope)
         if scope["path"].endswith("\n"):  # a pattern that ends in $ takes a line end for the end
-            raise RefusalError(NOT_FOUND, "no such address", "see /openapi.json", "path", scope["path"])
+            raise RefusalError(NOT_FOUND, "unknown address", "see /openapi.json", "path", scope["path"])
         if scope["query_string"] and scope["path"].startswith("/v1/"):
-            raise RefusalError(MALFORMED, "a query", "leave it out: everything is said in the body", "query")
+            raise RefusalError(MALFORMED, "a query string", "leave it out: everything goes into the body", "query")
 
 
 def _known(method: str) -> str:

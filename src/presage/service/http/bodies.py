@@ -6,11 +6,11 @@ from starlette.types import Receive, Scope
 from presage.service.http.problems import BUSY, MALFORMED, MEDIA, TOO_LARGE, RefusalError
 
 DRAINED = 4
-"""How many times the limit is read and thrown away, so that a client that is too generous can read the answer."""
+"""How many times the limit is read and discarded, so that a client that sends too much can read the answer."""
 
 
 class BodyReader:
-    """Receives bodies, and knows how many bytes all of those under way hold."""
+    """Receives bodies, and counts the bytes that all unfinished ones hold."""
 
     def __init__(self, held_bytes: int, retry_seconds: int) -> None:
         self.held_bytes, self.retry_seconds = held_bytes, retry_seconds
@@ -43,35 +43,39 @@ class BodyReader:
         raise _too_large(most)
 
     def _busy(self) -> RefusalError:
-        refusal = RefusalError(BUSY, "too many large bodies at once", "send this one again later", "body")
+        refusal = RefusalError(BUSY, "too many large requests at once", "send the same again shortly", "body")
         refusal.headers = {"retry-after": str(self.retry_seconds), "connection": "close"}
         return refusal
 
 
 def _check(scope: Scope, most: int, types: tuple[str, ...]) -> None:
-    """Nothing, if the head of a request announces a body that can be taken."""
+    """Raise RefusalError if the head of a request announces a body that cannot be taken."""
     head: dict[bytes, bytes] = dict(scope["headers"])
     sent = head.get(b"content-type", b"").decode("latin-1")
     if sent not in types:
         kind, _, charset = sent.lower().partition(";")
         if kind.strip() not in types or charset.strip() not in ("", "charset=utf-8", 'charset="utf-8"'):
-            raise RefusalError(MEDIA, "another type of body", f"send content-type: {types[0]}", "content-type", sent)
+            raise RefusalError(
+                MEDIA, "unsupported content type", f"send content-type: {types[0]}", "content-type", sent
+            )
     encoding = head.get(b"content-encoding", b"identity").decode("latin-1")
     if encoding.strip().lower() != "identity":
-        raise RefusalError(MEDIA, "an encoded body", "send it as it is", "content-encoding", encoding)
+        raise RefusalError(MEDIA, "unsupported content encoding", "send it unencoded", "content-encoding", encoding)
     transfer = head.get(b"transfer-encoding", b"chunked").decode("latin-1")
     if transfer.strip().lower() != "chunked":
-        raise RefusalError(MALFORMED, "an unknown transfer encoding", "send it as it is", "transfer-encoding", transfer)
+        raise RefusalError(
+            MALFORMED, "unsupported transfer encoding", "send it unencoded", "transfer-encoding", transfer
+        )
     if b"expect" not in head:
         return
     length = head.get(b"content-length", b"")
-    # A client that waits for leave to send is answered at once; any other is read to its end first.
+    # A client that waits for permission to send gets its answer at once; the body of any other is read to its end.
     if length.isdigit() and int(length) > most:
         raise _too_large(most)
 
 
 async def _next(receive: Receive) -> tuple[bytes, bool]:
-    """What came next of a body, and whether there is more."""
+    """The next part of a body, and whether there is more."""
     message = await receive()
     if message["type"] != "http.request":
         raise ClientDisconnect

@@ -1,4 +1,7 @@
-"""Connections that are closed in time: uvicorn's protocol with a deadline for every wait on a client."""
+"""Deadlines of connections: uvicorn's protocol with a limit on every wait for a client.
+
+It uses members of uvicorn that are not public; the upper bound on its version in pyproject.toml is for that.
+"""
 
 import asyncio
 import time
@@ -12,43 +15,43 @@ from presage.service.http.problems import HEADERS, MALFORMED_HTTP, MEDIA_TYPE, S
 from presage.service.limits import Limits
 
 LINGER = 1.0
-"""Seconds for which a client that was refused may go on sending, so that it comes to read why."""
+"""Seconds for which a refused client may go on sending, so that it gets to read the answer."""
 
 
 class JoinedWrites:
-    """What an answer is written to: its head and its body leave in one piece, which halves the calls to the system."""
+    """A transport that sends the head and the body of an answer in one piece, which halves the system calls."""
 
     def __init__(self, transport: asyncio.Transport, loop: asyncio.AbstractEventLoop) -> None:
         self.transport, self.loop = transport, loop
         self.kept: list[bytes] = []
 
     def write(self, data: bytes) -> None:
-        """Keep `data` until the answer is complete, or nothing else comes in this turn of the loop."""
+        """Hold `data` until the answer is complete, or this turn of the loop ends."""
         if not self.kept:
             self.loop.call_soon(self.flush)
         self.kept.append(data)
 
     def flush(self) -> None:
-        """Write what was kept."""
+        """Send what is held."""
         if self.kept and not self.transport.is_closing():
             self.transport.write(b"".join(self.kept))
         self.kept.clear()
 
     def close(self) -> None:
-        """Write what was kept, then close."""
+        """Send what is held, then close."""
         self.flush()
         self.transport.close()
 
     def is_closing(self) -> bool:
-        """Whether nothing can be written any more."""
+        """Whether the transport is closing."""
         return self.transport.is_closing()
 
 
 class PunctualProtocol(HttpToolsProtocol):
-    """One connection, which is closed if the client keeps it waiting for too long.
+    """One connection, closed if the client is too slow.
 
-    It waits for a request from when it is made, or from when the last answer was written, until all of the request is
-    there; and for the client to read, while what was written piles up.
+    It waits for a request, from its start or from the last answer until the whole request is there; and for the client
+    to read, while unread data piles up.
     """
 
     limits = Limits()
@@ -63,7 +66,7 @@ class PunctualProtocol(HttpToolsProtocol):
     answering: RequestResponseCycle | None = None  # the request whose turn it is
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        """Begin to wait; one connection too many is closed."""
+        """Begin to wait; close a connection beyond the limit."""
         super().connection_made(cast(asyncio.Transport, transport))
         self.joined = JoinedWrites(self.transport, self.loop)
         self.waiting = time.monotonic()
@@ -71,12 +74,12 @@ class PunctualProtocol(HttpToolsProtocol):
             self.transport.abort()
 
     def connection_lost(self, exc: Exception | None) -> None:
-        """Let nobody write any more; uvicorn itself tells only the last of several requests."""
+        """Stop the request that is being answered; uvicorn itself stops only the last of several."""
         self._hang_up()
         super().connection_lost(exc)
 
     def data_received(self, data: bytes) -> None:
-        """Read on; a head that does not end is refused."""
+        """Read on; refuse a head that does not end."""
         if self.refused:
             return
         self.ended = False
@@ -99,27 +102,27 @@ class PunctualProtocol(HttpToolsProtocol):
         self.head += len(name) + len(value)
         if self.head > self.limits.header_bytes:
             self._refuse_head()
-            raise ValueError("the head is too large")
+            raise ValueError("the headers are too large")
 
     def on_headers_complete(self) -> None:
-        """The head is there."""
+        """The head is complete."""
         self.heading = False
         super().on_headers_complete()
 
     def on_message_complete(self) -> None:
-        """All of the request is there: it is the service's turn."""
+        """The request is complete: it is the service's turn."""
         super().on_message_complete()
         self.arriving, self.heading, self.ended, self.headless = False, True, True, 0
         self.waiting = time.monotonic() if self._idle else None
 
     def on_response_complete(self) -> None:
-        """The answer is written: the client's turn, unless its next request is there already."""
+        """The answer is sent: the client's turn, unless its next request is there already."""
         self.joined.flush()
         super().on_response_complete()
         self.waiting = time.monotonic() if self._idle or self.cycle.more_body else None
 
     def pause_writing(self) -> None:
-        """What was written piles up."""
+        """Unread data piles up."""
         super().pause_writing()
         self.unread = time.monotonic()
 
@@ -129,7 +132,7 @@ class PunctualProtocol(HttpToolsProtocol):
         self.unread = None
 
     def check(self, now: float) -> None:
-        """Close the connection if it is overdue; if it does not close by itself, end it."""
+        """Close the connection if it is overdue; abort it if it does not close."""
         most = self.limits.request_seconds if self.arriving else self.limits.idle_seconds
         late = self.waiting is not None and now - self.waiting > (LINGER if self.refused else most)
         unread = self.unread is not None and now - self.unread > self.limits.request_seconds
@@ -137,14 +140,16 @@ class PunctualProtocol(HttpToolsProtocol):
             self._hang_up()
             self.transport.abort()
         elif late and self.arriving:
-            self._refuse(SLOW, "a request that does not end", f"send it within {self.limits.request_seconds:g} seconds")
+            self._refuse(
+                SLOW, "an unfinished request", f"send all of it within {self.limits.request_seconds:g} seconds"
+            )
         elif late:
             self.transport.close()
 
     def send_400_response(self, msg: str) -> None:
-        """Answer what is not HTTP and close the connection."""
+        """Refuse what is not HTTP and close the connection."""
         if not self.refused:
-            self._refuse(MALFORMED_HTTP, msg, "speak HTTP/1.1")
+            self._refuse(MALFORMED_HTTP, msg, "use HTTP/1.1")
 
     def _start_asgi_task(self, cycle: RequestResponseCycle, app: ASGI3Application) -> None:
         self.answering = cycle
@@ -161,12 +166,12 @@ class PunctualProtocol(HttpToolsProtocol):
         return self.cycle is None or self.cycle.response_complete
 
     def _refuse_head(self) -> None:
-        self._refuse(HEADERS, "a head that is too large", f"send at most {self.limits.header_bytes} bytes of headers")
+        self._refuse(HEADERS, "headers that are too large", f"send at most {self.limits.header_bytes} bytes of headers")
 
     def _refuse(self, kind: ProblemKind, what: str, remedy: str) -> None:
-        """Answer with a problem and take no more; but an answer that is under way goes out instead.
+        """Answer with a problem and read no more; but let an unfinished answer go out instead.
 
-        A problem would be taken for the answer to that earlier request, which may well be in the log.
+        The client would take a problem for the answer to that earlier request, which may well be in the log.
         """
         self.refused = True
         earlier = self.answering

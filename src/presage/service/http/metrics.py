@@ -1,81 +1,135 @@
-"""The numbers of the service in the text format of Prometheus."""
+"""The numbers of the service, in the text format of Prometheus."""
 
-import re
-from bisect import bisect_left
-from collections import Counter, defaultdict
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 
-from prometheus_client import CollectorRegistry, generate_latest
-from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, HistogramMetricFamily, Metric
+from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, generate_latest
+from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Metric
 from prometheus_client.registry import Collector
 
-PREFIX = "presage_"
+from presage.service.interface import Service, ServiceNumbers
+
 BUCKETS = (0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1.0, 2.0, 5.0)
-"""Upper bounds of the times that requests take, in seconds."""
-
-_NAME = re.compile(r'([a-z][a-z0-9_]*)(?:\{(\w+="[^"\\\n]*"(?:,\w+="[^"\\\n]*")*)\})?')
-_LABEL = re.compile(r'(\w+)="([^"]*)"')
+"""Upper bounds of the durations of requests, in seconds."""
 
 
-class Traffic:
-    """How many requests were answered how, and how long they took."""
+class Metrics:
+    """Counts of the requests to a service, and the page that shows them with the service's own numbers."""
 
-    def __init__(self) -> None:
-        self.under_way = 0
-        self.requests: Counter[tuple[str, str, str]] = Counter()
-        self.counts: dict[str, list[int]] = defaultdict(lambda: [0] * (len(BUCKETS) + 1))
-        self.seconds: dict[str, float] = defaultdict(float)
+    def __init__(self, service: Service) -> None:
+        self.under_way = Gauge(
+            "presage_http_requests_under_way", "HTTP requests that wait for their answer at this moment.", registry=None
+        )
+        self._requests = Counter(
+            "presage_http_requests",
+            "HTTP requests answered since the start; the route is `none` where no address matched.",
+            ["route", "method", "status"],
+            registry=None,
+        )
+        self._seconds = Histogram(
+            "presage_http_request_seconds",
+            "Time from the head of a request to the end of its answer, in seconds.",
+            ["route"],
+            buckets=BUCKETS,
+            registry=None,
+        )
+        self._registry = CollectorRegistry(auto_describe=False)
+        self._registry.register(ServiceCollector(service))
+        self._registry.register(TrafficCollector(self.under_way, self._requests, self._seconds))
 
     def count(self, route: str, method: str, status: int, seconds: float) -> None:
         """Count one request."""
-        self.requests[route, method, str(status)] += 1
-        self.counts[route][bisect_left(BUCKETS, seconds)] += 1
-        self.seconds[route] += seconds
+        self._requests.labels(route, method, str(status)).inc()
+        self._seconds.labels(route).observe(seconds)
+
+    def exposition(self) -> bytes:
+        """The page at /metrics."""
+        return generate_latest(self._registry)
 
 
-def exposition(numbers: Mapping[str, float], traffic: Traffic) -> bytes:
-    """The page at /metrics. A name may carry labels, as in `events_total{bin="late"}`; counters end in `_total`."""
-    registry = CollectorRegistry(auto_describe=False)
-    registry.register(_Numbers(numbers, traffic))
-    return generate_latest(registry)
+class TrafficCollector(Collector):
+    """The families of some metrics, without the time at which each of their samples was created."""
 
-
-class _Numbers(Collector):
-    def __init__(self, numbers: Mapping[str, float], traffic: Traffic) -> None:
-        self.numbers, self.traffic = numbers, traffic
+    def __init__(self, *metrics: Collector) -> None:
+        self._metrics = metrics
 
     def collect(self) -> Iterator[Metric]:
-        """Every family of numbers."""
-        families: dict[str, list[tuple[dict[str, str], float]]] = defaultdict(list)
-        for written, value in self.numbers.items():
-            parts = _NAME.fullmatch(written)
-            assert parts, f"{written!r} is no name of a metric"
-            families[parts[1]].append((dict(_LABEL.findall(parts[2] or "")), value))
-        for name, samples in families.items():
-            yield _family(name, samples)
-        yield from _traffic(self.traffic)
+        """Every family."""
+        for metric in self._metrics:
+            for family in metric.collect():
+                family.samples = [sample for sample in family.samples if not sample.name.endswith("_created")]
+                yield family
 
 
-def _family(name: str, samples: list[tuple[dict[str, str], float]]) -> Metric:
-    make = CounterMetricFamily if name.endswith("_total") else GaugeMetricFamily
-    words = name.removesuffix("_total").replace("_", " ")
-    family = make(PREFIX + name, words[0].upper() + words[1:] + ".", labels=list(samples[0][0]))
-    for labels, value in samples:
-        family.add_metric(list(labels.values()), value)
+class ServiceCollector(Collector):
+    """The families of a service's own numbers."""
+
+    def __init__(self, service: Service) -> None:
+        self._service = service
+
+    def collect(self) -> Iterator[Metric]:
+        """Every family."""
+        numbers = self._service.numbers()
+        yield _bins(numbers)
+        yield _refused(numbers)
+        yield GaugeMetricFamily(
+            "presage_log_entries", "Entries in the durable log: its last position.", numbers.log_entries
+        )
+        yield CounterMetricFamily(
+            "presage_predictions", "Predictions in the log, from its beginning.", numbers.counters.predictions
+        )
+        yield from _queues(numbers)
+        yield from _drift(numbers)
+
+
+def _bins(numbers: ServiceNumbers) -> Metric:
+    family = GaugeMetricFamily(
+        "presage_entries",
+        "Log entries by status; all but the entries that mark a learning step are in exactly one.",
+        labels=["bin"],
+    )
+    for name, count in numbers.counters.bins._asdict().items():
+        family.add_metric([name], count)
     return family
 
 
-def _traffic(traffic: Traffic) -> Iterator[Metric]:
-    yield _family("http_requests_under_way", [({}, traffic.under_way)])
-    answered = CounterMetricFamily(
-        f"{PREFIX}http_requests_total", "Requests answered.", labels=["route", "method", "status"]
+def _refused(numbers: ServiceNumbers) -> Metric:
+    family = CounterMetricFamily(
+        "presage_refused",
+        "Events since the start that added nothing to the log: the same was there already, or something else was.",
+        labels=["kind", "why"],
     )
-    for labels, count in sorted(traffic.requests.items()):
-        answered.add_metric(list(labels), count)
-    yield answered
-    took = HistogramMetricFamily(f"{PREFIX}http_request_seconds", "Seconds until an answer was sent.", labels=["route"])
-    bounds = [*(str(bound) for bound in BUCKETS), "+Inf"]
-    for route, counts in sorted(traffic.counts.items()):
-        cumulative = [(bound, sum(counts[: place + 1])) for place, bound in enumerate(bounds)]
-        took.add_metric([route], cumulative, traffic.seconds[route])
-    yield took
+    for (kind, decision), count in numbers.refused.items():
+        family.add_metric([kind.name.lower(), decision.value], count)
+    return family
+
+
+def _queues(numbers: ServiceNumbers) -> Iterator[Metric]:
+    yield GaugeMetricFamily(
+        "presage_lessons_waiting", "Proxies and outcomes in the log that the model has not learned yet.",
+        numbers.lessons_waiting,
+    )  # fmt: skip
+    yield GaugeMetricFamily(
+        "presage_model_position", "Log position of the parameters that answer predictions; 0 before the first update.",
+        numbers.model_position,
+    )  # fmt: skip
+    yield GaugeMetricFamily(
+        "presage_events_waiting", "Events received and not written to the log yet.", numbers.events_waiting
+    )
+    yield CounterMetricFamily(
+        "presage_watch_missed", "Log entries left out of the dashboard because it could not keep up.",
+        numbers.watch_missed,
+    )  # fmt: skip
+
+
+def _drift(numbers: ServiceNumbers) -> Iterator[Metric]:
+    yield GaugeMetricFamily(
+        "presage_g_drift_alarm", "1 while the link from proxy to outcome has changed enough to matter, otherwise 0.",
+        float(numbers.drift_alarm),
+    )  # fmt: skip
+    yield GaugeMetricFamily(
+        "presage_g_drift_p", "Chance of so strong a sign of change at any time if that link never changed.",
+        numbers.drift_p,
+    )  # fmt: skip
+    yield GaugeMetricFamily(
+        "presage_g_drift_nats", "What the older link costs now, in nats per prediction.", numbers.drift_nats
+    )

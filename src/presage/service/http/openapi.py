@@ -1,4 +1,4 @@
-"""The OpenAPI description of a service, made of its task and its limits."""
+"""The OpenAPI description of a service, for its task and its limits."""
 
 from importlib.metadata import version
 from typing import Any
@@ -6,7 +6,9 @@ from typing import Any
 import msgspec
 
 from presage.service.http.problems import KINDS, MEDIA_TYPE, Problem
-from presage.service.http.replies import (
+from presage.service.http.schemas import request_schemas
+from presage.service.limits import Limits
+from presage.service.replies import (
     BulkReply,
     FeedbackReply,
     HealthReply,
@@ -14,24 +16,22 @@ from presage.service.http.replies import (
     PredictionsReply,
     StateReply,
 )
-from presage.service.http.schemas import request_schemas
-from presage.service.limits import Limits
 from presage.task.task import Task
 
 REFERENCE = "#/components/schemas/{name}"
 REPLIES = (PredictionReply, PredictionsReply, FeedbackReply, BulkReply, StateReply, HealthReply, Problem)
 ANY = (400, 401, 408, 421, 431, 500)
-"""What any request may be answered with."""
+"""Statuses that any request may get."""
 POSTED = (*ANY, 413, 415, 422, 429, 503, 507)
 
 Schema = dict[str, Any]
 
 
 def openapi(task: Task, limits: Limits) -> Schema:
-    """The description: paths, what they take, what they answer."""
+    """The description: paths, request bodies and responses."""
     _, replies = msgspec.json.schema_components(REPLIES, ref_template=REFERENCE)
     about = (
-        "Predictions, proxies and outcomes, each kept once. 2xx: it is in the log and stays there. "
+        "Predictions, proxies and outcomes, each recorded once. 2xx: it is in the log and stays there. "
         "4xx: nothing changed. 5xx or a broken connection: unknown, so send the same again."
     )
     return {
@@ -52,48 +52,50 @@ def _posts() -> Schema:
     bulk = {"type": "array", "items": _ref("Event"), "minItems": 1}
     return {
         "/v1/predictions": _post(
-            "Ask for predictions", predictions, {"oneOf": [_ref("PredictionReply"), _ref("PredictionsReply")]}, 409
+            "Predict", predictions, {"oneOf": [_ref("PredictionReply"), _ref("PredictionsReply")]}, 409
         ),
-        "/v1/proxies": _post("Tell proxies", proxies, {"oneOf": [_ref("FeedbackReply"), _ref("BulkReply")]}, 409),
-        "/v1/outcomes": _post("Tell outcomes", outcomes, {"oneOf": [_ref("FeedbackReply"), _ref("BulkReply")]}, 409),
-        "/v1/events": _post("Send a bulk, one event a line", bulk, _ref("BulkReply"), media="application/x-ndjson"),
+        "/v1/proxies": _post("Record proxies", proxies, {"oneOf": [_ref("FeedbackReply"), _ref("BulkReply")]}, 409),
+        "/v1/outcomes": _post("Record outcomes", outcomes, {"oneOf": [_ref("FeedbackReply"), _ref("BulkReply")]}, 409),
+        "/v1/events": _post(
+            "Record events in bulk, one per line", bulk, _ref("BulkReply"), media="application/x-ndjson"
+        ),
     }
 
 
 def _gets() -> Schema:
     text, page = {"type": "string"}, "text/html; charset=utf-8"
     parameter = {"name": "id", "in": "path", "required": True, "schema": _ref("Id")}
-    known = _get("Look up what is known of an id", _ref("StateReply"), 404, 422)
+    known = _get("State of an id", _ref("StateReply"), 404, 422)
     known["get"]["parameters"] = [parameter]
-    health = {"503": _answer("It does not.", _ref("HealthReply"), "application/json")}
+    health = {"503": _answer("Unavailable.", _ref("HealthReply"), "application/json")}
     alive, ready = (
-        _get("Say whether it lives", _ref("HealthReply")),
-        _get("Say whether it is ready", _ref("HealthReply")),
+        _get("Liveness", _ref("HealthReply")),
+        _get("Readiness", _ref("HealthReply")),
     )
     for each in (alive, ready):
         each["get"]["responses"] |= health
         each["get"]["security"] = []
-    first = _get("Show a page", text, media=page)
+    first = _get("Dashboard", text, media=page)
     first["get"]["security"] = []
     return {
         "/v1/predictions/{id}": known,
-        "/v1/model": _get("Describe the model", {"type": "object"}),
-        "/metrics": _get("Give numbers to Prometheus", text, media="text/plain"),
+        "/v1/model": _get("Model in use", {"type": "object"}),
+        "/metrics": _get("Metrics for Prometheus", text, media="text/plain"),
         "/healthz": alive,
         "/readyz": ready,
-        "/openapi.json": _get("Give this description", {"type": "object"}),
+        "/openapi.json": _get("OpenAPI description", {"type": "object"}),
         "/": first,
     }
 
 
 def _post(summary: str, schema: Schema, reply: Schema, *further: int, media: str = "application/json") -> Schema:
     body = {"required": True, "content": {media: {"schema": schema}}}
-    responses = {"200": _answer("It is done.", reply, "application/json")} | _problems(*POSTED, *further)
+    responses = {"200": _answer("Recorded.", reply, "application/json")} | _problems(*POSTED, *further)
     return {"post": {"summary": summary, "requestBody": body, "responses": responses}}
 
 
 def _get(summary: str, reply: Schema, *further: int, media: str = "application/json") -> Schema:
-    responses = {"200": _answer("Here it is.", reply, media)} | _problems(*ANY, *further)
+    responses = {"200": _answer("OK.", reply, media)} | _problems(*ANY, *further)
     return {"get": {"summary": summary, "responses": responses}}
 
 

@@ -1,4 +1,4 @@
-"""Answers that say what is wrong: `application/problem+json` with what, where, value and remedy."""
+"""Problems: `application/problem+json` with what is wrong, where, the value found, and the remedy."""
 
 from collections.abc import Mapping
 from typing import Any, NamedTuple
@@ -10,32 +10,32 @@ from presage.errors import LONGEST, BusyError, InputError, PresageError, StoreFa
 
 MEDIA_TYPE = "application/problem+json"
 SHOWN = 100
-"""How many of the wrong lines of a bulk are told."""
+"""How many of the wrong lines of a bulk a problem lists."""
 
 
 class ProblemKind(NamedTuple):
-    """A kind of problem: its name, the status it is answered with, and its title."""
+    """A kind of problem: its name, its HTTP status, and its title."""
 
     name: str
     status: int
     title: str
 
 
-MALFORMED_HTTP = ProblemKind("malformed-http", 400, "The request is not HTTP")
-MALFORMED = ProblemKind("malformed", 400, "The request cannot be read")
-TOKEN = ProblemKind("token", 401, "The token is missing or wrong")
-NOT_FOUND = ProblemKind("not-found", 404, "There is nothing here")
-METHOD = ProblemKind("method", 405, "The method is not one of this address")
-SLOW = ProblemKind("slow", 408, "The request took too long to arrive")
-CONFLICT = ProblemKind("conflict", 409, "Something else is in the log under this id")
-TOO_LARGE = ProblemKind("too-large", 413, "The request is larger than the limit")
-MEDIA = ProblemKind("media-type", 415, "The body is of another type or encoded")
-HOST = ProblemKind("host", 421, "The request is meant for another host")
-INVALID = ProblemKind("invalid", 422, "The request can be read but not be right")
-BUSY = ProblemKind("busy", 429, "There is too much to do")
-HEADERS = ProblemKind("headers", 431, "The head of the request is larger than the limit")
-BUG = ProblemKind("bug", 500, "The service failed on this request")
-FAILED = ProblemKind("failed", 503, "The service cannot go on")
+MALFORMED_HTTP = ProblemKind("malformed-http", 400, "Invalid HTTP")
+MALFORMED = ProblemKind("malformed", 400, "Malformed request")
+TOKEN = ProblemKind("token", 401, "Wrong token")
+NOT_FOUND = ProblemKind("not-found", 404, "Not found")
+METHOD = ProblemKind("method", 405, "Method not allowed")
+SLOW = ProblemKind("slow", 408, "Request timeout")
+CONFLICT = ProblemKind("conflict", 409, "Conflict with the log")
+TOO_LARGE = ProblemKind("too-large", 413, "Request too large")
+MEDIA = ProblemKind("media-type", 415, "Unsupported content type")
+HOST = ProblemKind("host", 421, "Wrong host")
+INVALID = ProblemKind("invalid", 422, "Invalid request")
+BUSY = ProblemKind("busy", 429, "Retry shortly")
+HEADERS = ProblemKind("headers", 431, "Request headers too large")
+BUG = ProblemKind("bug", 500, "Internal error, see the server log")
+FAILED = ProblemKind("failed", 503, "The service is shutting down")
 FULL = ProblemKind("full", 507, "The disk is full")
 
 KINDS = (MALFORMED_HTTP, MALFORMED, TOKEN, NOT_FOUND, METHOD, SLOW, CONFLICT, TOO_LARGE, MEDIA, HOST, INVALID, BUSY,
@@ -43,7 +43,7 @@ KINDS = (MALFORMED_HTTP, MALFORMED, TOKEN, NOT_FOUND, METHOD, SLOW, CONFLICT, TO
 
 
 class ProblemLine(msgspec.Struct):
-    """What is wrong with one line of a bulk."""
+    """The problem of one line of a bulk."""
 
     line: int
     what: str
@@ -53,7 +53,7 @@ class ProblemLine(msgspec.Struct):
 
 
 class Problem(msgspec.Struct, omit_defaults=True):
-    """A problem as it is answered."""
+    """The body of a problem."""
 
     type: str
     title: str
@@ -67,7 +67,7 @@ class Problem(msgspec.Struct, omit_defaults=True):
 
 
 class RefusalError(Exception):
-    """A request that is answered with a problem."""
+    """A request that is refused with a problem."""
 
     def __init__(self, kind: ProblemKind, what: str, remedy: str, where: str = "request", value: object = None) -> None:
         super().__init__(what)
@@ -77,20 +77,20 @@ class RefusalError(Exception):
         self.headers: Mapping[str, str] = {}
 
     def problem(self) -> Problem:
-        """The problem that is answered."""
+        """The body of the response."""
         kind, lines = self.kind, self.lines
         shown = None if self.value is None else short(self.value)
         about = (f"urn:presage:{kind.name}", kind.title, kind.status)
         return Problem(*about, self.what, self.where, shown, self.remedy, len(lines), lines[:SHOWN])
 
     def line(self, number: int) -> ProblemLine:
-        """The same as what is wrong with one line of a bulk."""
+        """The same as the problem of one line of a bulk."""
         shown = None if self.value is None else short(self.value)
         return ProblemLine(number, self.what, self.where, shown, self.remedy)
 
 
 def refused(error: Exception, where: str, retry_seconds: int) -> RefusalError:
-    """What the service raised, as it is answered."""
+    """The refusal that stands for an error of the service."""
     if isinstance(error, RefusalError):
         return error
     for family, kind in ANSWERS.items():
@@ -100,7 +100,7 @@ def refused(error: Exception, where: str, retry_seconds: int) -> RefusalError:
                 found.headers = {"retry-after": str(retry_seconds)}
             return found
     return RefusalError(
-        BUG, "an error that nobody foresaw", "send the same again; tell us what the server's log says", where
+        BUG, "internal error", "send the same again; if it fails again, report what the server log says", where
     )
 
 
@@ -108,7 +108,7 @@ ANSWERS = {BusyError: BUSY, StoreFullError: FULL, StoreFailedError: FAILED, Inpu
 
 
 def answer(refusal: RefusalError) -> Response:
-    """The response that carries a problem."""
+    """The response with the problem of a refusal."""
     headers = dict(refusal.headers)
     return Response(msgspec.json.encode(refusal.problem()), refusal.kind.status, headers, MEDIA_TYPE)
 

@@ -1,4 +1,4 @@
-"""What the bodies of requests mean: predictions asked for, feedback, and bulks of both."""
+"""Bodies of requests, decoded and encoded: predictions, feedback, and bulks of both."""
 
 import re
 from collections.abc import Iterable
@@ -7,8 +7,10 @@ from typing import Any, NamedTuple
 import msgspec
 from msgspec import UNSET, UnsetType
 
+from presage.errors import FeatureError
+from presage.service.features import feature_encoder
 from presage.service.http.problems import INVALID, TOO_LARGE, ProblemLine, RefusalError
-from presage.service.http.strict_json import EXACT, check_keys, decode, decode_features
+from presage.service.http.strict_json import EXACT, Value, check_keys, count_keys, decode, decode_features
 from presage.service.interface import FeedbackRequest, PredictionRequest
 from presage.service.limits import Limits
 from presage.task.task import Task
@@ -17,7 +19,7 @@ _CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f]")
 
 
 class CandidateBody(msgspec.Struct, forbid_unknown_fields=True):
-    """A prediction that is asked for: an id that nobody else uses, and the features of the instance."""
+    """A request for a prediction: an id of its own, and the features of the instance."""
 
     id: str
     features: msgspec.Raw
@@ -55,10 +57,10 @@ class OutcomeEvent(FeedbackBodyJson, forbid_unknown_fields=True, tag_field="kind
     """An outcome in a bulk."""
 
 
-class Request(NamedTuple):
-    """Predictions that are asked for, as one or as a batch, and the outcome to rank them by."""
+class PredictionsSent(NamedTuple):
+    """The requests for predictions of a body, whether they are a batch, and the outcome to rank them by."""
 
-    asked: list[PredictionRequest]
+    requests: list[PredictionRequest]
     batch: bool
     rank_by: str | None
 
@@ -69,48 +71,41 @@ _EVENT = msgspec.json.Decoder(PredictionEvent | ProxyEvent | OutcomeEvent)
 
 
 class Reader:
-    """What bodies mean for a task, within limits."""
+    """Decodes bodies, and encodes what they ask for, for a task and within limits."""
 
     def __init__(self, task: Task, limits: Limits) -> None:
-        self.limits = limits
+        self.limits, self.encode = limits, feature_encoder(task)
         self.values = {"proxy": task.proxy().values, "outcome": task.outcome.values}
 
-    def predictions(self, body: bytes) -> Request:
+    def predictions(self, body: bytes) -> PredictionsSent:
         """The predictions that a body asks for."""
         sent = decode(_PREDICTIONS, body)
-        if sent.candidates is UNSET:
-            return self._one(sent, body)
-        for name in ("id", "features", "at"):
-            if getattr(sent, name) is not UNSET:
-                raise _refuse(f"{name} beside candidates", "give each candidate its own", f"$.{name}")
-        self._count(len(sent.candidates), self.limits.candidates, "candidates", "$.candidates")
-        asked = [self._asked(each, f"$.candidates[{place}]") for place, each in enumerate(sent.candidates)]
-        keys = sum(map(_fields, sent.candidates)) + sum(len(each.values) for each in asked)
-        check_keys(body, keys + 1 + (sent.rank is not UNSET) + (sent.outcome is not UNSET))
-        return Request(asked, True, self._rank_by(sent))
+        batch = sent.candidates is not UNSET
+        candidates = self._candidates(sent) if batch else [_single(sent)]
+        places = [f"$.candidates[{place}]" if batch else "$" for place in range(len(candidates))]
+        features = [self._features(each, where) for each, where in zip(candidates, places, strict=True)]
+        check_keys(body, count_keys(sent) + sum(map(len, features)))
+        found = [self._prediction(*parts) for parts in zip(candidates, features, places, strict=True)]
+        return PredictionsSent(found, batch, self._rank_by(sent) if batch else None)
 
     def feedback(self, kind: str, body: bytes) -> tuple[list[FeedbackRequest], bool]:
         """The proxies or outcomes of a body, and whether they came as a list."""
         sent = decode(_FEEDBACK, body)
+        check_keys(body, count_keys(sent))
         if isinstance(sent, FeedbackBodyJson):
-            fed = [self._fed(kind, sent, "$")]
-            check_keys(body, _fields(sent))
-            return fed, False
+            return [self._feedback(kind, sent, "$")], False
         self._count(len(sent), self.limits.bulk_events, "a list", "$")
-        fed = [self._fed(kind, each, f"$[{place}]") for place, each in enumerate(sent)]
-        check_keys(body, sum(map(_fields, sent)))
-        return fed, True
+        return [self._feedback(kind, each, f"$[{place}]") for place, each in enumerate(sent)], True
 
     def event(self, line: bytes) -> PredictionRequest | FeedbackRequest:
         """The event of a line."""
         sent = decode(_EVENT, line)
         if isinstance(sent, PredictionEvent):
-            asked = self._asked(sent, "$")
-            check_keys(line, 1 + _fields(sent) + len(asked.values))
-            return asked
-        fed = self._fed("proxy" if isinstance(sent, ProxyEvent) else "outcome", sent, "$")
-        check_keys(line, 1 + _fields(sent))
-        return fed
+            values = self._features(sent, "$")
+            check_keys(line, count_keys(sent) + len(values))
+            return self._prediction(sent, values, "$")
+        check_keys(line, count_keys(sent))
+        return self._feedback("proxy" if isinstance(sent, ProxyEvent) else "outcome", sent, "$")
 
     def lines(self, body: bytes) -> list[tuple[int, bytes]]:
         """The lines of a bulk that are not blank, with their numbers, which count from 1."""
@@ -119,7 +114,7 @@ class Reader:
         return found
 
     def id(self, id: str, where: str) -> str:
-        """An id, if it can be one: any text but control characters, compared byte by byte."""
+        """A valid id: any text without control characters, compared byte by byte. Raise RefusalError for others."""
         size = len(id) if id.isascii() else len(id.encode())
         if not 1 <= size <= self.limits.id_bytes:
             remedy = f"give 1 to {self.limits.id_bytes} bytes of UTF-8"
@@ -128,26 +123,29 @@ class Reader:
             raise _refuse("an id with a control character", "leave out line ends, tabs and NUL", where, id)
         return id
 
-    def _one(self, sent: PredictionsBody, body: bytes) -> Request:
-        for name in ("rank", "outcome"):
+    def _candidates(self, sent: PredictionsBody) -> list[CandidateBody]:
+        for name in ("id", "features", "at"):
             if getattr(sent, name) is not UNSET:
-                raise _refuse(f"{name} without candidates", "give candidates to rank", f"$.{name}")
-        if sent.id is UNSET or sent.features is UNSET:
-            name = "id" if sent.id is UNSET else "features"
-            raise _refuse(f"object missing required field {name}", "give id and features, or candidates", "$")
-        asked = self._asked(CandidateBody(sent.id, sent.features, sent.at), "$")
-        check_keys(body, 2 + (sent.at is not UNSET) + len(asked.values))
-        return Request([asked], False, None)
+                raise _refuse(f"{name} beside candidates", "give each candidate its own", f"$.{name}")
+        assert sent.candidates is not UNSET
+        self._count(len(sent.candidates), self.limits.candidates, "candidates", "$.candidates")
+        return sent.candidates
 
-    def _asked(self, sent: CandidateBody, where: str) -> PredictionRequest:
-        features = bytes(sent.features)
-        if len(features) > self.limits.features_bytes:
+    def _features(self, sent: CandidateBody, where: str) -> dict[str, Value]:
+        size = len(bytes(sent.features))
+        if size > self.limits.features_bytes:
             remedy = f"send at most {self.limits.features_bytes} bytes (the limit features_bytes)"
-            raise RefusalError(TOO_LARGE, f"features of {len(features)} bytes", remedy, f"{where}.features")
-        id = self.id(sent.id, f"{where}.id")
-        return PredictionRequest(id, features, decode_features(features, f"{where}.features"), self._at(sent.at, where))
+            raise RefusalError(TOO_LARGE, f"features of {size} bytes", remedy, f"{where}.features")
+        return decode_features(bytes(sent.features), f"{where}.features")
 
-    def _fed(self, kind: str, sent: FeedbackBodyJson, where: str) -> FeedbackRequest:
+    def _prediction(self, sent: CandidateBody, values: dict[str, Value], where: str) -> PredictionRequest:
+        id, at = self.id(sent.id, f"{where}.id"), self._at(sent.at, where)
+        try:
+            return PredictionRequest(id, bytes(sent.features), self.encode(values), at)
+        except FeatureError as error:
+            raise _refuse(error.wrong, error.remedy, f"{where}.features", error.found) from None
+
+    def _feedback(self, kind: str, sent: FeedbackBodyJson, where: str) -> FeedbackRequest:
         if sent.value not in self.values[kind]:
             remedy = f"give one of {', '.join(self.values[kind][:20])}"
             raise _refuse(f"no value of the task's {kind}", remedy, f"{where}.value", sent.value)
@@ -156,11 +154,11 @@ class Reader:
     def _at(self, at: int | UnsetType, where: str) -> int | None:
         if (at is UNSET) == (self.limits.clock == "events"):
             remedy = (
-                "give it in microseconds since 1970 UTC" if at is UNSET else "leave it out: the clock is the server's"
+                "give it in microseconds since 1970 UTC" if at is UNSET else "leave it out: the server's clock counts"
             )
-            raise _refuse("no moment" if at is UNSET else "a moment", remedy, f"{where}.at")
+            raise _refuse("no time" if at is UNSET else "a time", remedy, f"{where}.at")
         if at is not UNSET and not 0 <= at <= EXACT:
-            raise _refuse("a moment out of range", "give microseconds since 1970 UTC", f"{where}.at", at)
+            raise _refuse("a time out of range", "give microseconds since 1970 UTC", f"{where}.at", at)
         return None if at is UNSET else at
 
     def _rank_by(self, sent: PredictionsBody) -> str | None:
@@ -176,24 +174,30 @@ class Reader:
 
     def _count(self, found: int, most: int, of: str, where: str) -> None:
         if not found:
-            raise _refuse(f"{of} without anything in it", "send at least one", where)
+            raise _refuse(f"{of} without elements", "send at least one", where)
         if found > most:
             raise RefusalError(TOO_LARGE, f"{of} of {found}", f"send at most {most} at once", where)
 
 
+def _single(sent: PredictionsBody) -> CandidateBody:
+    """The only candidate of a body without a list of them."""
+    for name in ("rank", "outcome"):
+        if getattr(sent, name) is not UNSET:
+            raise _refuse(f"{name} without candidates", "give candidates to rank", f"$.{name}")
+    if sent.id is UNSET or sent.features is UNSET:
+        name = "id" if sent.id is UNSET else "features"
+        raise _refuse(f"object missing required field {name}", "give id and features, or candidates", "$")
+    return CandidateBody(sent.id, sent.features, sent.at)
+
+
 def refuse_lines(lines: Iterable[ProblemLine]) -> RefusalError:
-    """The refusal of a bulk with these lines wrong; nothing of it was taken."""
+    """The refusal of a bulk with these wrong lines."""
     found = list(lines)
     wrong = "1 line is wrong" if len(found) == 1 else f"{len(found)} lines are wrong"
-    refusal = _refuse(wrong, "correct what is wrong and send all of it again: nothing was taken", "lines")
+    refusal = _refuse(wrong, "correct these lines and send all of it again: nothing was recorded", "lines")
     refusal.lines = found
     return refusal
 
 
 def _refuse(what: str, remedy: str, where: str, value: Any = None) -> RefusalError:
     return RefusalError(INVALID, what, remedy, where, value)
-
-
-def _fields(sent: CandidateBody | FeedbackBodyJson) -> int:
-    """How many fields were sent, not counting the kind."""
-    return 2 + (sent.at is not UNSET)

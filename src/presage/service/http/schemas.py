@@ -1,4 +1,4 @@
-"""JSON schemas of what a service takes, for its task and its limits."""
+"""JSON schemas of request bodies, for a task and its limits."""
 
 from typing import Any
 
@@ -17,18 +17,18 @@ def request_schemas(task: Task, limits: Limits) -> dict[str, Schema]:
     id = {"id": _ref("Id")} | moment
     candidates = {"type": "array", "items": _ref("Candidate"), "minItems": 1, "maxItems": limits.candidates}
     outcome = {"type": "string", "enum": list(task.outcome.values)}
-    asked, plain = id | {"features": _ref("Features")}, {"candidates": candidates}
+    prediction, plain = id | {"features": _ref("Features")}, {"candidates": candidates}
     proxy, reached = id | {"value": _value(task.proxy())}, id | {"value": _value(task.outcome)}
     ranked = plain | {"rank": {"const": True}, "outcome": outcome}
     return {
         "Id": _id(limits),
         "Features": _features(task),
-        "Candidate": _object(asked, "A prediction to ask for."),
+        "Candidate": _object(prediction, "A request for a prediction."),
         "Candidates": _object(plain | {"rank": {"const": False}}, "A batch of candidates.", optional=("rank",)),
-        "RankedCandidates": _object(ranked, "A batch of candidates to be ranked by the probability of an outcome."),
+        "RankedCandidates": _object(ranked, "A batch of candidates, ranked by the probability of an outcome."),
         "Proxy": _object(proxy, "A proxy that became known."),
         "Outcome": _object(reached, "An outcome that became known."),
-        "PredictionEvent": _object({"kind": {"const": "prediction"}} | asked, "A prediction in a bulk."),
+        "PredictionEvent": _object({"kind": {"const": "prediction"}} | prediction, "A prediction in a bulk."),
         "ProxyEvent": _object({"kind": {"const": "proxy"}} | proxy, "A proxy in a bulk."),
         "OutcomeEvent": _object({"kind": {"const": "outcome"}} | reached, "An outcome in a bulk."),
         "Event": {"oneOf": [_ref("PredictionEvent"), _ref("ProxyEvent"), _ref("OutcomeEvent")]},

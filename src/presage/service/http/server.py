@@ -1,4 +1,4 @@
-"""The process that serves: its sockets, its signals, and the code it ends with."""
+"""The server process: its sockets, its signals and its exit code."""
 
 import contextlib
 import errno
@@ -20,15 +20,15 @@ from presage.service.http.deadlines import PunctualProtocol
 from presage.service.limits import Limits
 
 STOPPED, FAILED, INTERRUPTED = 0, 3, 130
-"""How it ends: it was told to stop (SIGTERM), its store failed, or it was interrupted (SIGINT)."""
+"""Exit codes: stopped (SIGTERM), the store failed, interrupted (SIGINT)."""
 
 BACKLOG = 2048
 EVERY = 5
-"""Deadlines are looked at in each fifth turn of the server's loop, twice a second."""
+"""Deadlines are checked in each fifth turn of the server's loop, twice a second."""
 
 
 class Server(uvicorn.Server):
-    """A server that closes late connections, and ends with a code instead of a signal."""
+    """A server that closes late connections, and exits with a code instead of a signal."""
 
     def __init__(self, app: Starlette, config: uvicorn.Config) -> None:
         super().__init__(config)
@@ -43,18 +43,18 @@ class Server(uvicorn.Server):
         return await super().on_tick(counter)
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
-        """End the streams, which would go on for ever, then all other connections."""
+        """End the dashboard streams, which have no end of their own, then all other connections."""
         self.app.state.stopping = True
         await super().shutdown(sockets)
 
     def check_deadlines(self, now: float) -> None:
-        """Close the connections that are overdue."""
+        """Close overdue connections."""
         for connection in list(self.server_state.connections):
             cast(PunctualProtocol, connection).check(now)
 
     @contextlib.contextmanager
     def capture_signals(self) -> Iterator[None]:
-        """Stop on a signal. uvicorn's own would end the process by the same signal afterwards."""
+        """Stop on a signal. uvicorn's own handler would raise the same signal again afterwards."""
         if threading.current_thread() is not threading.main_thread():
             yield
             return
@@ -103,10 +103,10 @@ def bind(host: str, port: int, token: str | None) -> list[socket.socket]:
             made.append(_bound(family, address, port))
         except OSError as error:
             if made and error.errno in (errno.EADDRNOTAVAIL, errno.EAFNOSUPPORT):
-                continue  # a name may stand for an address of a kind that this machine does not have
+                continue  # a name may have an address of a family that this machine lacks
             where = f"{address}:{port}"
             raise SettingError(f"the address cannot be used ({error.strerror})", where, "choose another") from error
-        port = int(made[0].getsockname()[1])  # the same for all, where any would do
+        port = int(made[0].getsockname()[1])  # port 0 means any, but the same one for all
     return made
 
 
@@ -124,7 +124,7 @@ def _bound(family: int, address: str, port: int) -> socket.socket:
 
 
 def listen(sockets: list[socket.socket]) -> list[str]:
-    """The addresses at which connections are taken from now on; they are answered once the server runs."""
+    """The addresses that accept connections from now on; requests are served once the server runs."""
     found = []
     for made in sockets:
         made.listen(BACKLOG)
@@ -134,10 +134,10 @@ def listen(sockets: list[socket.socket]) -> list[str]:
 
 
 def serve(app: Starlette, limits: Limits, sockets: list[socket.socket]) -> int:
-    """The code with which a server ended."""
+    """The exit code of a server, once it has stopped."""
     server = create_server(app, limits)
     gc.collect()
-    gc.freeze()  # what was imported stays: to look through it again and again would make requests wait
-    gc.set_threshold(10_000, 20, 20)  # a bulk makes thousands of objects, none of them in circles
+    gc.freeze()  # imported modules stay: a collector that visits them would delay requests
+    gc.set_threshold(10_000, 20, 20)  # a bulk makes thousands of objects, none of them in cycles
     server.run(sockets)
     return server.ended

@@ -1,12 +1,13 @@
-"""JSON read strictly: what a lenient reader would guess at is refused.
+"""Strict JSON: whatever a lenient reader would guess at is refused.
 
-msgspec refuses NaN, Infinity, 1e999, lone surrogates, wrong types, unknown fields and what follows the value. It takes
-the last of two equal keys, and says what is not UTF-8 by another error; both are dealt with here.
+msgspec refuses NaN, Infinity, 1e999, lone surrogates, wrong types, unknown fields and anything after the value. But it
+takes the last of two equal keys, and raises another error for what is not UTF-8; both are handled here.
 """
 
 import json
 import re
 from collections import Counter
+from functools import cache
 from typing import Any, TypeVar
 
 import msgspec
@@ -19,10 +20,10 @@ EXACT = 2**53 - 1
 """Beyond this a number may differ from the double it becomes by one or more."""
 
 WORDS = 200
-"""Characters of what msgspec says that are passed on."""
+"""Characters of a message of msgspec that are passed on."""
 
 Value = str | bool | int | float | list[str] | None
-"""What a feature can be in JSON."""
+"""The JSON types of a feature."""
 
 _NUMBERS = (int, float)
 _FEATURES = msgspec.json.Decoder(dict[str, Value])
@@ -34,7 +35,7 @@ _BYTE = re.compile(r"\(byte (\d+)\)")
 
 
 def decode(decoder: "msgspec.json.Decoder[T]", body: bytes, where: str = "$") -> T:
-    """What a body says, or the refusal that says where it is wrong; equal keys are left to `check_keys`."""
+    """A decoded body; raise RefusalError with the place of an error. Equal keys are left to `check_keys`."""
     try:
         return decoder.decode(body)
     except msgspec.ValidationError as error:
@@ -50,7 +51,7 @@ def decode(decoder: "msgspec.json.Decoder[T]", body: bytes, where: str = "$") ->
 
 
 def decode_features(sent: bytes, where: str) -> dict[str, Value]:
-    """The features by name. A number so large that it would be rounded to another whole one is refused."""
+    """The features by name. A number so large that a double would change it is refused."""
     values = decode(_FEATURES, sent, where)
     for name, value in values.items():
         if isinstance(value, _NUMBERS) and not -EXACT <= value <= EXACT:
@@ -61,8 +62,28 @@ def decode_features(sent: bytes, where: str) -> dict[str, Value]:
     return values
 
 
+def count_keys(sent: msgspec.Struct | list[Any]) -> int:
+    """How many keys a decoded body has, by the definition of its structs; those inside of a Raw field do not count."""
+    if isinstance(sent, list):
+        return sum(map(count_keys, sent))
+    found, optional = _keys_of(type(sent))
+    for name in optional:
+        value = getattr(sent, name)
+        if value is not msgspec.UNSET:
+            found += 1 + (count_keys(value) if isinstance(value, list) else 0)
+    return found
+
+
+@cache
+def _keys_of(kind: type[msgspec.Struct]) -> tuple[int, tuple[str, ...]]:
+    """How many keys an object of a kind always has, its tag among them, and the fields that it may have besides."""
+    fields = msgspec.structs.fields(kind)
+    always = sum(field.required for field in fields) + (kind.__struct_config__.tag is not None)
+    return always, tuple(field.name for field in fields if not field.required)
+
+
 def check_keys(body: bytes, keys: int) -> None:
-    """Nothing, if `body`, which was decoded into `keys` keys in all, has no two equal keys in one object.
+    """Raise RefusalError if an object of `body`, which was decoded into `keys` keys in all, has a key twice.
 
     >>> check_keys(b'{"a": {"b": "c:d"}}', 2)
     """
@@ -73,7 +94,7 @@ def check_keys(body: bytes, keys: int) -> None:
 
 
 def _outside(body: bytes) -> bytes:
-    """What stands outside of the strings of a valid text."""
+    """The parts of a valid text outside of its strings."""
     return _STRINGS.sub(b"", body) if b"\\" in body else b"".join(body.split(b'"')[::2])
 
 
@@ -84,10 +105,10 @@ def _texts(name: str, value: Value) -> list[str]:
 def _repeated(body: bytes) -> str:
     found: list[str] = []
 
-    def look(pairs: list[tuple[str, Any]]) -> None:
+    def note(pairs: list[tuple[str, Any]]) -> None:
         found.extend(name for name, times in Counter(name for name, _ in pairs).items() if times > 1)
 
-    json.loads(body, object_pairs_hook=look)
+    json.loads(body, object_pairs_hook=note)
     return found[0] if found else ""
 
 
@@ -96,20 +117,20 @@ def _malformed(what: str, around: bytes, where: str, remedy: str = "send JSON in
 
 
 def _invalid(error: msgspec.ValidationError, body: bytes, where: str) -> RefusalError:
-    """The refusal of a value of the wrong type: msgspec tells what was expected, and mostly the path to it.
+    """The refusal of a value of the wrong type: the message of msgspec has the type it expected, and mostly the path.
 
-    It repeats keys as they were sent, however long: nothing here takes longer than reading them.
+    The message repeats keys as they were sent, however long: nothing here takes longer than reading them.
     """
-    told, _, rest = str(error).rpartition(_AT)
+    message, _, rest = str(error).rpartition(_AT)
     found = _PATH.fullmatch(rest)
-    what, path = (told, found[1]) if found else (str(error), "$")
+    what, path = (message, found[1]) if found else (str(error), "$")
     remedy = "leave it out" if "unknown field" in what[:WORDS] else "send what /openapi.json describes"
     what = what.replace("`", "")[:WORDS]
     return RefusalError(INVALID, what[:1].lower() + what[1:], remedy, f"{where}{path[1:]}", _value_at(path, body))
 
 
 def _value_at(path: str, body: bytes) -> Any:
-    """The value at a path such as $.candidates[3].id; None where the path does not say which key is meant."""
+    """The value at a path such as $.candidates[3].id; None where the path is ambiguous."""
     try:
         value: Any = msgspec.json.decode(body)
         for name, place in _STEP.findall(path):
