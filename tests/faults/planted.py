@@ -178,7 +178,7 @@ PATCHES: dict[str, Callable[[], AbstractContextManager[Any]]] = {
     "expiry by the wall clock": lambda: patch.object(CommitGroup, "take", _clock_of_today),
     "time goes back": lambda: patch.object(CommitGroup, "take", _shifting),
     "lessons learnt again after opening": lambda: patch.object(SqliteLog, "_open", _teach_twice),
-    "pairs missed": lambda: patch("tests.journal.events.told", _pairs_missed),
+    "pairs missed": lambda: patch("tests.journal.events.in_learning_order", _pairs_missed),
     "learning that nobody used": lambda: patch("presage.journal.appender.learning_is_due", _always_learn),
     "bins not counted": lambda: patch.object(CommitGroup, "_bins", _no_bins),
     "bodies outside the chain": lambda: patch("presage.journal.sqlite.chain", _unchecked),
