@@ -102,7 +102,7 @@ def test_delay_curves_end_at_what_ever_becomes_known(files: dict[str, bytes]) ->
 
 def test_the_page_reads_from_the_verdict_to_the_settings(files: dict[str, bytes], found: Backtest) -> None:
     written = files["report.html"].decode()
-    heads = ["Scores", "Loss over time", "Who wins when", "Whom the mixture trusts", "Delays", "Reliability", "Proxies",
+    heads = ["Scores", "Loss over time", "Best over time", "Expert weights", "Delays", "Reliability", "Proxies",
              "Checks", "Settings"]  # fmt: skip
     places = [written.index(f"<h2>{head}</h2>") for head in heads]
     assert places == sorted(places)

@@ -43,15 +43,21 @@ def said(overall: Interval, new: Interval, mixture: float = 0.5) -> str:
 
 def test_a_proxy_that_pays_is_said_to_with_how_much_and_since_when() -> None:
     words = said(about(0.1), about(0.2))
-    assert "The proxy pays: residual-table loses 0.1000 (0.0900 to 0.1100) less than direct-table" in words
-    assert "it loses 0.2000 (0.1900 to 0.2100) less" in words
+    assert (
+        "The proxy pays: the log loss of residual-table is 0.1000 (0.0900 to 0.1100) below that of direct-table"
+        in words
+    )
+    assert "it is 0.2000 (0.1900 to 0.2100) below" in words
     assert "ahead since 1970-01-03" in words
 
 
 def test_a_proxy_that_does_not_pay_is_said_not_to() -> None:
     words = said(about(-0.1), about(-0.2))
-    assert "The proxy does not pay over all rows: residual-table loses 0.1000 (0.0900 to 0.1100) more" in words
-    assert "it loses 0.2000 (0.1900 to 0.2100) more" in words
+    assert (
+        "The proxy does not pay over all rows: the log loss of residual-table is 0.1000 (0.0900 to 0.1100) above"
+        in words
+    )
+    assert "it is 0.2000 (0.1900 to 0.2100) above" in words
     assert "ahead since" not in words
 
 
@@ -65,7 +71,7 @@ def test_a_difference_within_its_interval_is_called_unclear() -> None:
 def test_a_proxy_that_helps_with_new_instances_only_is_told_apart() -> None:
     words = said(about(0.001), about(0.2))
     assert "makes no clear difference" in words
-    assert "it loses 0.2000 (0.1900 to 0.2100) less" in words
+    assert "it is 0.2000 (0.1900 to 0.2100) below" in words
 
 
 def test_a_log_without_new_instances_is_told() -> None:
@@ -75,9 +81,9 @@ def test_a_log_without_new_instances_is_told() -> None:
 @pytest.mark.parametrize(
     ("loss", "words"),
     [
-        (0.45, "is safe here: it loses 0.0500 less than residual-table"),
-        (0.505, "is safe here: it loses only 0.0050 more than residual-table"),
-        (0.55, "is not the best choice here: it loses 0.0500 more than residual-table"),
+        (0.45, "is safe here: its log loss is 0.0500 below that of residual-table"),
+        (0.505, "is safe here: its log loss is only 0.0050 above that of residual-table"),
+        (0.55, "is not the best choice here: its log loss is 0.0500 above that of residual-table"),
     ],
 )
 def test_the_default_is_called_safe_only_near_the_best_in_hindsight(loss: float, words: str) -> None:
@@ -103,11 +109,11 @@ def test_what_waiting_costs_is_told_where_it_was_measured() -> None:
 @pytest.mark.parametrize(
     ("cost", "words"),
     [
-        (about(0.005), "without delays mixture loses 0.0050 (-0.0050 to 0.0150) less."),
-        (about(-0.0005), "without delays mixture loses 0.0005 (-0.0095 to 0.0105) more."),
-        (about(-0.03), "without delays mixture loses 0.0300 (0.0200 to 0.0400) more."),
+        (about(0.005), "without delays the log loss of mixture is 0.0050 (-0.0050 to 0.0150) below that with them."),
+        (about(-0.0005), "without delays the log loss of mixture is 0.0005 (-0.0095 to 0.0105) above that with them."),
+        (about(-0.03), "without delays the log loss of mixture is 0.0300 (0.0200 to 0.0400) above that with them."),
     ],
 )
 def test_a_cost_of_waiting_that_is_not_seen_is_not_told_as_one(cost: Interval, words: str) -> None:
     found = {name: score.with_delay_cost(cost) for name, score in scores(mixture=0.5).items()}
-    assert verdict(found, None, LATER, HONEST, "mixture")[-1] == f"No cost of waiting for feedback is seen: {words}"
+    assert verdict(found, None, LATER, HONEST, "mixture")[-1] == f"Waiting for feedback has no clear cost: {words}"

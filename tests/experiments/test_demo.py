@@ -45,7 +45,7 @@ def test_the_page_is_whole_and_fetches_nothing(run: ShopRun, monkeypatch: pytest
     page = demo_page(SHOP, 4, 0, run).decode()
     assert verdict(SHOP, run).split("(")[0] in page
     assert page.count("vegaEmbed('#chart-") == 4
-    assert [f"<h2>{name}</h2>" in page for name in ("Loss over time", "Who wins when", "Delays", "Reliability")] == [
+    assert [f"<h2>{name}</h2>" in page for name in ("Loss over time", "Best over time", "Delays", "Reliability")] == [
         True
     ] * 4
     assert not re.search(r'<(script|link|img)[^>]+(src|href)="http', page)

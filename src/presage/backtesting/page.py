@@ -69,7 +69,7 @@ def loss_section(over_time: OverTime, shown: StandIns, rows: LogRows) -> PageSec
     times = _times(over_time.blocks)
     losses = _of_families(over_time.losses, shown)
     first = {"first outcomes known": float(rows.outcome.known_at.min()) / 1000}
-    panels = [Panel("Log loss (nats a prediction)", over_time_chart(times, losses, "log loss", first))]
+    panels = [Panel("Log loss (nats per prediction)", over_time_chart(times, losses, "log loss", first))]
     less = {family: losses["marginal"] - values for family, values in losses.items() if family != "marginal"}
     if less:
         chart = over_time_chart(times, less, "nats less than the marginal", first, zero=True)
@@ -82,7 +82,7 @@ def loss_section(over_time: OverTime, shown: StandIns, rows: LogRows) -> PageSec
 
 
 def winner_section(over_time: OverTime, shown: StandIns) -> PageSection:
-    """Who wins when, over all rows and over those of new instances."""
+    """The best family over time, over all rows and over those of new instances."""
     times = _times(over_time.blocks)
     panels = [Panel("All predictions", winners_chart(times, _of_families(over_time.losses, shown)))]
     if over_time.new_rows.any():
@@ -92,15 +92,15 @@ def winner_section(over_time: OverTime, shown: StandIns) -> PageSection:
         "In each block of time the family with the least loss has the dark cell in its colour; of the others, the "
         "greyer a cell the nearer it comes. Blocks are blank in which all are alike, as before the first outcome."
     )
-    return PageSection("Who wins when", paragraph(words), panels)
+    return PageSection("Best over time", paragraph(words), panels)
 
 
 def weight_section(over_time: OverTime, weights: Mapping[str, Array]) -> PageSection:
-    """Whom the mixture trusts."""
+    """The weights of the mixture's experts."""
     words = "The weight of each family of its experts, who begin with equal shares; the mean in each block of time."
     chart = over_time_chart(_times(over_time.blocks), weights, "weight", {}, share=True)
     text = paragraph(words) + key(family_lines(list(weights)))
-    return PageSection("Whom the mixture trusts", text, [Panel("Weight in the mixture", chart)])
+    return PageSection("Expert weights", text, [Panel("Weight in the mixture", chart)])
 
 
 def delay_section(known: DelayCurve) -> PageSection:
@@ -163,7 +163,7 @@ def card_section(run: BacktestRun) -> PageSection:
     if run.no_cards:
         return PageSection("Proxies", paragraph(run.no_cards))
     words = paragraph(
-        "What each candidate tells of the outcome, on its own: nats a prediction, with 95 % intervals. Where a card "
+        "What each candidate tells of the outcome, on its own: nats per prediction, with 95 % intervals. Where a card "
         "and the scores above differ, believe the scores: they are of whole forecasters, played as in production."
     )
     return PageSection("Proxies", words + "".join(_card(*card[:3]) for card in run.cards))

@@ -75,9 +75,9 @@ class ScoredLosses(NamedTuple):
 
     overall: Interval
     new_instances: Interval  # on rows of instances with a proxy and no outcome yet
-    gain: Interval  # how much less it loses than the running marginal
+    gain: Interval  # how far it lies below the running marginal
     over_direct: OverDirect | None = None  # the one that is built like it
-    delay_cost: Interval | None = None  # how much more it loses than its twin without delays, if that was played
+    delay_cost: Interval | None = None  # how far it lies above its twin without delays, if that was played
 
 
 class Score(NamedTuple):

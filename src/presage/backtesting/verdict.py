@@ -9,7 +9,7 @@ from presage.backtesting.scores import OverDirect, Score
 from presage.metrics.intervals import Interval
 
 SAFE = 0.01
-"""How many nats a prediction the default may lose beyond the best forecaster in hindsight and still be called safe."""
+"""How many nats per prediction the default may lie above the best forecaster in hindsight and still be called safe."""
 
 Scores = dict[str, Score]
 
@@ -48,12 +48,12 @@ def _best(scores: Scores) -> str:
     gain = scores[best].losses.gain
     if best == "marginal" or gain.low <= 0:
         return (
-            f"Nothing is clearly better than the running marginal, one estimate for all instances: the least loss is "
-            f"that of {best}, {loss_of(scores[best]):.4f} nats a prediction."
+            f"Nothing is clearly better than the running marginal, one estimate for all instances: the least log loss "
+            f"is that of {best}, {loss_of(scores[best]):.4f} nats per prediction."
         )
     return (
-        f"Best is {best}: it loses {loss_of(scores[best]):.4f} nats a prediction, {within(gain)} less than the running "
-        "marginal, one estimate for all instances."
+        f"Best is {best}, with a log loss of {loss_of(scores[best]):.4f} nats per prediction: {within(gain)} less than "
+        "the running marginal, one estimate for all instances."
     )
 
 
@@ -64,28 +64,28 @@ def _proxy(gain: ProxyGain | None, over_time: OverTime) -> list[str]:
     words = [f"{_pays(name, over)} {_on_new(over)}"]
     since = ahead_since(over_time, name, over.against)
     if since is not None and over.overall.low > 0:
-        words.append(f"All losses added up, it has been ahead since {_date(over_time, since)}.")
+        words.append(f"Summed from the start, it has been ahead since {_date(over_time, since)}.")
     return [" ".join(words)]
 
 
 def _pays(name: str, over: OverDirect) -> str:
     gain, pair = over.overall, f"{over.against}, the best that learns from outcomes only"
     if gain.low > 0:
-        return f"The proxy pays: {name} loses {within(gain)} less than {pair}."
+        return f"The proxy pays: {_loss(name)} {within(gain)} below that of {pair}."
     if gain.high < 0:
-        return f"The proxy does not pay over all rows: {name} loses {within(_turned(gain))} more than {pair}."
-    return f"Over all rows the proxy makes no clear difference: {name} loses {_less(gain)} than {pair}."
+        return f"The proxy does not pay over all rows: {_loss(name)} {within(_turned(gain))} above that of {pair}."
+    return f"Over all rows the proxy makes no clear difference: {_loss(name)} {_below(gain)} that of {pair}."
 
 
 def _on_new(over: OverDirect) -> str:
     gain = over.new_instances
     if math.isnan(gain.mean):
-        return "There are too few new instances to tell, of which a proxy is known and no outcome yet."
-    where = "On new instances, of which a proxy is known and no outcome yet,"
+        return "There are too few new instances (a known proxy, no outcome yet) to tell."
+    where = "On new instances (a known proxy, no outcome yet)"
     if gain.low > 0:
-        return f"{where} it loses {within(gain)} less."
+        return f"{where} it is {within(gain)} below."
     if gain.high < 0:
-        return f"{where} it loses {within(_turned(gain))} more."
+        return f"{where} it is {within(_turned(gain))} above."
     return f"{where} the difference is {within(gain)}: nothing clear."
 
 
@@ -95,28 +95,33 @@ def _default(scores: Scores, default: str) -> list[str]:
         return []
     best = min(others, key=lambda name: others[name])
     behind = loss_of(scores[default]) - others[best]
-    name = f"The default ({default}), which needs no hindsight,"
+    name, own = f"The default ({default}), which needs no hindsight,", "its log loss is"
     if behind <= 0:
-        return [f"{name} is safe here: it loses {-behind:.4f} less than {best}, the best of the others in hindsight."]
+        return [f"{name} is safe here: {own} {-behind:.4f} below that of {best}, the best of the others in hindsight."]
     if behind <= SAFE:
-        return [f"{name} is safe here: it loses only {behind:.4f} more than {best}, the best in hindsight."]
-    return [f"{name} is not the best choice here: it loses {behind:.4f} more than {best}, the best in hindsight."]
+        return [f"{name} is safe here: {own} only {behind:.4f} above that of {best}, the best in hindsight."]
+    return [f"{name} is not the best choice here: {own} {behind:.4f} above that of {best}, the best in hindsight."]
 
 
 def _waiting(scores: Scores, default: str) -> list[str]:
     costs = {name: score.losses.delay_cost for name, score in scores.items() if score.losses.delay_cost}
     name = default if default in costs else next(iter(costs), None)
-    cost = costs[name] if name else None
-    if cost is None:
+    if name is None:
         return []
+    cost = costs[name]
     if cost.low > 0:
-        return [f"Waiting for feedback costs {name} {within(cost)} nats a prediction."]
-    return [f"No cost of waiting for feedback is seen: without delays {name} loses {_less(cost)}."]
+        return [f"Waiting for feedback costs {name} {within(cost)} nats per prediction."]
+    words = f"without delays {_loss(name)} {_below(cost)} that with them."
+    return [f"Waiting for feedback has no clear cost: {words}"]
 
 
-def _less(cost: Interval) -> str:
-    """How much less is lost, or more, in words."""
-    return f"{within(cost)} less" if cost.mean >= 0 else f"{within(_turned(cost))} more"
+def _loss(name: str) -> str:
+    return f"the log loss of {name} is"
+
+
+def _below(gain: Interval) -> str:
+    """By how much a loss is below another, or above it."""
+    return f"{within(gain)} below" if gain.mean >= 0 else f"{within(_turned(gain))} above"
 
 
 def _turned(interval: Interval) -> Interval:

@@ -35,7 +35,7 @@ def proxies(  # noqa: PLR0917
 ) -> int:
     """Judge the proxies of a task on a log: what they tell of the outcome, how early, and whether that pays.
 
-    Tells, gap and gains are in nats a prediction, ± is half of a 95 % interval, (a to b) one that lies more to one
+    Tells, gap and gains are in nats per prediction, ± is half of a 95 % interval, (a to b) one that lies more to one
     side, p tests whether it always means the same. Gain is what it saves on an instance just launched; on new and
     overall, what it saved in this log.
     """

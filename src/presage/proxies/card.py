@@ -30,7 +30,7 @@ class VerdictKind(IntEnum):
 
 @dataclass(frozen=True)
 class Card:
-    """What a proxy is worth: information in nats a prediction, times in days, each with its 95 % interval."""
+    """What a proxy is worth: information in nats per prediction, times in days, each with its 95 % interval."""
 
     name: str
     rows: int  # predictions whose proxy and outcome are both known

@@ -78,7 +78,7 @@ def _winner_section(times: Times, losses: dict[str, Array]) -> PageSection:
         "In each group of days the forecaster with the least loss has the dark cell in its colour; of the others, the "
         "greyer a cell the nearer it comes. Blank: all are alike, for no outcome is known yet."
     )
-    return PageSection("Who wins when", about, [Panel("All purchases", winners_chart(times, losses))])
+    return PageSection("Best over time", about, [Panel("All purchases", winners_chart(times, losses))])
 
 
 def _delay_section(settings: ShopSettings) -> PageSection:
