@@ -1,6 +1,7 @@
 """The command `python -m benchmarks [NAME ...] [--json FILE]`: results to stdout, progress to stderr.
 
-`python -m benchmarks structure [FOLDER]` counts modules instead of measuring time.
+`python -m benchmarks structure [FOLDER]` counts modules instead of measuring time, and `python -m benchmarks versions
+FOLDER` compares this version with the one checked out there.
 """
 
 import argparse
@@ -29,6 +30,7 @@ from benchmarks import (
     service,
     steps,
     store,
+    versions,
 )
 from benchmarks.blocks import Tell
 from benchmarks.figures import HEADER, Figure
@@ -62,8 +64,12 @@ def main() -> None:
     started = time.perf_counter()
     found = []
     print(HEADER)
+    compared: dict[str, Callable[[Tell], Iterator[Figure]]] = {}
+    if chosen[0] == "versions":
+        folder = Path(chosen.pop())
+        compared["versions"] = lambda tell: versions.figures(folder, tell)
     for name in chosen:
-        for figure in BENCHMARKS[name](_tell):
+        for figure in (BENCHMARKS | compared)[name](_tell):
             print(figure.line(), flush=True)
             found.append(figure.record())
     took = time.perf_counter() - started
@@ -82,6 +88,8 @@ def _arguments() -> tuple[list[str], Path | None]:
     )
     parser.add_argument("--json", type=Path, metavar="FILE", help="write the figures to this file, too")
     given = parser.parse_args()
+    if len(given.names) == 2 and given.names[0] == "versions":
+        return given.names, given.json
     unknown = [name for name in given.names if name not in BENCHMARKS]
     if unknown:
         parser.error(f"no benchmark is called {unknown[0]}; choose from {', '.join(BENCHMARKS)}")

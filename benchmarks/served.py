@@ -81,12 +81,13 @@ class Served(NamedTuple):
 
 
 @contextmanager
-def served() -> Iterator[Served]:
-    """A service on a new folder, until the end of the block."""
+def served(source: Path | None = None) -> Iterator[Served]:
+    """A service on a new folder, until the end of the block; from the sources in another folder if one is given."""
     with TemporaryDirectory() as place:
         folder = Path(place) / "data"
         command = [sys.executable, "-c", ENTRY, "serve", "--task", str(TASK), "--data", str(folder), "--port", "0"]
-        process = subprocess.Popen(command, stderr=subprocess.PIPE, text=True)
+        environment = os.environ | ({"PYTHONPATH": str(source)} if source else {})
+        process = subprocess.Popen(command, env=environment, stderr=subprocess.PIPE, text=True)
         try:
             assert process.stderr
             found = next((each for each in map(_LISTENING.search, process.stderr) if each), None)
