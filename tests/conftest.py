@@ -1,7 +1,13 @@
 """Set-up shared by all tests."""
 
+import ctypes
+import gc
 import os
+import re
+from collections.abc import Callable, Iterator
+from pathlib import Path
 
+import jax
 import pytest
 from hypothesis import settings
 
@@ -16,6 +22,27 @@ if not os.environ.get("PRESAGE_FAULTS"):
 @pytest.fixture(autouse=True, scope="session")
 def _compiled_programs_are_kept_between_runs() -> None:
     use_compile_cache()
+
+
+forget_programs: Callable[[], None] = jax.clear_caches
+
+ROOM = 2**30
+"""Bytes of a test process beyond which it gives back the programs that it has compiled."""
+
+
+@pytest.fixture(autouse=True)
+def _compiled_programs_do_not_pile_up() -> Iterator[None]:
+    """Programs that are needed again come from the disk; without this a process grows past 4 GiB."""
+    yield
+    if _resident() > ROOM:
+        forget_programs()
+        gc.collect()
+        ctypes.CDLL(None).malloc_trim(0)
+
+
+def _resident(status: Path = Path("/proc/self/status")) -> int:
+    found = re.search(r"VmRSS:\s+(\d+) kB", status.read_text()) if status.is_file() else None
+    return int(found[1]) * 1024 if found else 0
 
 
 EXPECTED_SKIPS = (
