@@ -14,6 +14,7 @@ from presage.logs.csv_errors import one_line
 from presage.logs.encoding import fetch, fetch_instances, learn_vocabularies, order_rows
 from presage.logs.engines import LogEngine, engine_called
 from presage.logs.event_windows import unused_events, windowed_signals
+from presage.logs.leak_guards import LogWarning
 from presage.logs.signals import labelled_predictions
 from presage.logs.tables import connected, sql_text
 from presage.spaces import Array, Features, Instance
@@ -121,6 +122,7 @@ class LogRows(NamedTuple):
     vocabularies: dict[str, Vocabulary]  # by feature
     models: Array | None = None  # int64 [N]: of a log that a service exported, the position its model had learnt up to
     json: Array | None = None  # text [N]: the features as a JSON object by name, where they were asked for
+    warnings: tuple[LogWarning, ...] = ()  # what to look at before believing a score
 
     def proxy(self, name: str | None = None) -> SignalRows:
         """A candidate by name; the first where no name is given."""

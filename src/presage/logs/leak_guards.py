@@ -1,0 +1,12 @@
+"""Warnings of what a log may give away: columns that tell the outcome too early, and delays that make no sense."""
+
+from typing import NamedTuple
+
+
+class LogWarning(NamedTuple):
+    """Something about a log that its user should look at before believing a score."""
+
+    kind: str  # in a few words with hyphens, such as "tells-the-outcome"
+    column: str  # of the log, or the signal of the task
+    text: str  # one sentence: what is wrong, and what to do
+    evidence: dict[str, float | int | str]  # the figures behind it
