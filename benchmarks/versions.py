@@ -51,7 +51,9 @@ def steps():
 def backtest(log, task):
     said = io.StringIO()
     with contextlib.redirect_stdout(said), contextlib.redirect_stderr(io.StringIO()):
-        main(["backtest", log, "--task", task, "--json"], standalone_mode=False)
+        sys.argv = ["presage", "backtest", log, "--task", task, "--json"]
+        with contextlib.suppress(SystemExit):
+            main()
     found = json.loads(said.getvalue().splitlines()[-1])
     return found["rows"] / found["seconds"]["run"]
 
