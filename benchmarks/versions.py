@@ -5,9 +5,11 @@ through what both have in common: commands, HTTP and `play_trials`. A ratio abov
 """
 
 import itertools
+import math
 import os
 import subprocess
 import sys
+from bisect import bisect
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
@@ -22,7 +24,7 @@ from benchmarks.served import BULK, BULKS, ENTRY, bulks, prediction, served
 Measured = dict[str, list[float]]
 """What the blocks of each side returned, in their order."""
 
-TURNS = 12
+TURNS = 24
 """How often each side of a ratio is measured."""
 SIDES = ("this", "other")
 POSTS = 1_000
@@ -114,11 +116,18 @@ def _lower(name: str, found: Measured, unit: str, target: Target) -> Figure:
 
 
 def _figure(name: str, found: Measured, unit: str, speeds: Measured, target: Target) -> Figure:
-    """The ratio with the interval of its median: the third least to the third most of twelve covers it in 96 %."""
+    """The ratio with the interval of its median: the order statistics that cover it in at least 95 %."""
     ratio = ratios(speeds["this"], speeds["other"])
     ordered = sorted(a / b for a, b in zip(speeds["this"], speeds["other"], strict=True))
-    against = f"the other {short(spread(found['other']).median)}; median ratio {ordered[2]:.2f} to {ordered[-3]:.2f}"
+    place = bisect([_below(least, TURNS) for least in range(TURNS)], 0.025) - 1
+    low, high = ordered[place], ordered[-1 - place]
+    against = f"the other {short(spread(found['other']).median)}; median ratio {low:.3f} to {high:.3f}"
     return Figure(name, spread(found["this"]), unit, against, ratio, target)
+
+
+def _below(least: int, of: int) -> float:
+    """The chance that at most `least` of so many values lie below their median."""
+    return sum(math.comb(of, each) for each in range(least + 1)) / 2**of
 
 
 def _start(code: str, source: Path, help_: bool) -> Callable[[], float]:

@@ -1,6 +1,7 @@
 """The numbers of the service, in the text format of Prometheus."""
 
 from collections.abc import Iterator
+from functools import cache
 
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, generate_latest
 from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Metric
@@ -32,14 +33,16 @@ class Metrics:
             buckets=BUCKETS,
             registry=None,
         )
+        self._of = cache(lambda *labels: (self._requests.labels(*labels), self._seconds.labels(labels[0])))
         self._registry = CollectorRegistry(auto_describe=False)
         self._registry.register(ServiceCollector(service))
         self._registry.register(TrafficCollector(self.under_way, self._requests, self._seconds))
 
     def count(self, route: str, method: str, status: int, seconds: float) -> None:
         """Count one request."""
-        self._requests.labels(route, method, str(status)).inc()
-        self._seconds.labels(route).observe(seconds)
+        requests, durations = self._of(route, method, status)
+        requests.inc()
+        durations.observe(seconds)
 
     def exposition(self) -> bytes:
         """The page at /metrics."""

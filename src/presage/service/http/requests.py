@@ -57,6 +57,13 @@ class OutcomeEvent(FeedbackBodyJson, forbid_unknown_fields=True, tag_field="kind
     """An outcome in a bulk."""
 
 
+class SentFeatures(msgspec.Struct, frozen=True, gc=False):
+    """The features of an instance: the JSON object as it was sent, and its values by name."""
+
+    text: bytes
+    values: dict[str, Value]
+
+
 class PredictionsSent(NamedTuple):
     """The requests for predictions of a body, whether they are a batch, and the outcome to rank them by."""
 
@@ -84,7 +91,7 @@ class Reader:
         candidates = self._candidates(sent) if batch else [_single(sent)]
         places = [f"$.candidates[{place}]" if batch else "$" for place in range(len(candidates))]
         features = [self._features(each, where) for each, where in zip(candidates, places, strict=True)]
-        check_keys(body, count_keys(sent) + sum(map(len, features)))
+        check_keys(body, count_keys(sent) + sum(len(each.values) for each in features))
         found = [self._prediction(*parts) for parts in zip(candidates, features, places, strict=True)]
         return PredictionsSent(found, batch, self._rank_by(sent) if batch else None)
 
@@ -101,9 +108,9 @@ class Reader:
         """The event of a line."""
         sent = decode(_EVENT, line)
         if isinstance(sent, PredictionEvent):
-            values = self._features(sent, "$")
-            check_keys(line, count_keys(sent) + len(values))
-            return self._prediction(sent, values, "$")
+            features = self._features(sent, "$")
+            check_keys(line, count_keys(sent) + len(features.values))
+            return self._prediction(sent, features, "$")
         check_keys(line, count_keys(sent))
         return self._feedback("proxy" if isinstance(sent, ProxyEvent) else "outcome", sent, "$")
 
@@ -131,17 +138,17 @@ class Reader:
         self._count(len(sent.candidates), self.limits.candidates, "candidates", "$.candidates")
         return sent.candidates
 
-    def _features(self, sent: CandidateBody, where: str) -> dict[str, Value]:
-        size = len(bytes(sent.features))
-        if size > self.limits.features_bytes:
+    def _features(self, sent: CandidateBody, where: str) -> SentFeatures:
+        text = bytes(sent.features)
+        if len(text) > self.limits.features_bytes:
             remedy = f"send at most {self.limits.features_bytes} bytes (the limit features_bytes)"
-            raise RefusalError(TOO_LARGE, f"features of {size} bytes", remedy, f"{where}.features")
-        return decode_features(bytes(sent.features), f"{where}.features")
+            raise RefusalError(TOO_LARGE, f"features of {len(text)} bytes", remedy, f"{where}.features")
+        return SentFeatures(text, decode_features(text, f"{where}.features"))
 
-    def _prediction(self, sent: CandidateBody, values: dict[str, Value], where: str) -> PredictionRequest:
+    def _prediction(self, sent: CandidateBody, features: SentFeatures, where: str) -> PredictionRequest:
         id, at = self.id(sent.id, f"{where}.id"), self._at(sent.at, where)
         try:
-            return PredictionRequest(id, bytes(sent.features), self.encode(values), at)
+            return PredictionRequest(id, features.text, self.encode(features.values), at)
         except FeatureError as error:
             raise _refuse(error.wrong, error.remedy, f"{where}.features", error.found) from None
 

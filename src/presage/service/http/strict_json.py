@@ -11,6 +11,7 @@ from functools import cache
 from typing import Any, TypeVar
 
 import msgspec
+from msgspec import UNSET
 
 from presage.service.http.problems import INVALID, MALFORMED, RefusalError
 
@@ -69,7 +70,7 @@ def count_keys(sent: msgspec.Struct | list[Any]) -> int:
     found, optional = _keys_of(type(sent))
     for name in optional:
         value = getattr(sent, name)
-        if value is not msgspec.UNSET:
+        if value is not UNSET:
             found += 1 + (count_keys(value) if isinstance(value, list) else 0)
     return found
 
