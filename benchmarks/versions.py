@@ -127,7 +127,7 @@ def _figure(name: str, found: Measured, unit: str, speeds: Measured, target: Tar
 
 def _below(least: int, of: int) -> float:
     """The chance that at most `least` of so many values lie below their median."""
-    return sum(math.comb(of, each) for each in range(least + 1)) / 2**of
+    return float(sum(math.comb(of, each) for each in range(least + 1)) / 2**of)
 
 
 def _start(code: str, source: Path, help_: bool) -> Callable[[], float]:
