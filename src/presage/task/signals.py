@@ -50,6 +50,12 @@ class Signal:
         """The symbol of `absent`."""
         return None if self.absent is None else self.values.index(self.absent)
 
+    @property
+    def columns(self) -> dict[str, str]:
+        """The columns of the log that hold it, by key of the task file; none where it is defined on events."""
+        source = self.source
+        return {"column": source.column, "known_at": source.known_at} if isinstance(source, Labelled) else {}
+
 
 def read_proxies(section: TaskSection) -> tuple[Signal, ...]:
     """The candidates: [proxy] alone is one of that name, [proxy.NAME] tables are several."""

@@ -175,6 +175,7 @@ def read_task(text: str, folder: Path = Path()) -> Task:
     instance = read_instance(parts["instance"])
     proxies, outcome = read_proxies(parts["proxy"]), read_signal(parts["outcome"], "outcome")
     log = read_columns(parts["log"], _on_events((*proxies, outcome)))
+    _refuse_leaks(instance, (*proxies, outcome), log.shown_at)
     forecaster = read_forecaster(parts["forecaster"], symbol_names(instance))
     return Task(name, instance, proxies, outcome, log, forecaster, folder, text)
 
@@ -185,6 +186,17 @@ def _on_events(signals: tuple[Signal, ...]) -> bool:
         remedy = "define all by count or first, or give a column for each"
         raise SettingError("some signals are columns and others are defined on events", labelled, remedy)
     return not labelled
+
+
+def _refuse_leaks(instance: tuple[Feature, ...], signals: tuple[Signal, ...], shown_at: str) -> None:
+    """Nothing, or the error of a feature that is a signal or the moment of one: neither is known at a prediction."""
+    for feature in instance:
+        for signal in signals:
+            taken = {column: key for key, column in signal.columns.items() if column != shown_at}
+            if feature.column in taken:
+                where = signal.name if signal.name in ("proxy", "outcome") else f"proxy.{signal.name}"
+                wrong = f"instance.{feature.name} reads {where}.{taken[feature.column]}, not known at the prediction"
+                raise SettingError(wrong, feature.column, "leave this feature out")
 
 
 def _size(feature: Category | SetFeature, vocabularies: Mapping[str, Vocabulary]) -> int:
