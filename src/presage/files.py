@@ -3,10 +3,41 @@
 import os
 import shutil
 import tempfile
+from collections.abc import Iterable
 from contextlib import suppress
 from pathlib import Path
 
 from presage.errors import OutputError
+
+MARK = ".presage"
+"""The file that marks a folder of results as ours: only such a folder is written into again."""
+
+UNFINISHED = ".unfinished-"
+"""How the names of folders begin in which files wait to be moved; a killed run leaves one behind."""
+
+
+def check_results_folder(folder: Path) -> Path:
+    """The folder; refused at once if results cannot be written there, or if it holds files that are not ours."""
+    check_empty_or_ours(folder, (MARK,))
+    return check_folder(folder)
+
+
+def check_empty_or_ours(folder: Path, ours: Iterable[str]) -> None:
+    """Raise OutputError if a folder holds something, but none of the files that make it ours."""
+    try:
+        names = sorted(path.name for path in folder.iterdir() if not path.name.startswith((UNFINISHED, "lost+found")))
+    except OSError:  # there is no folder yet, or one that cannot be read: writing into it tells
+        return
+    if names and not set(ours) & set(names):
+        wrong = f"{folder} is not empty and was not made by presage"
+        raise OutputError(wrong, ", ".join(names[:3]), "choose a new folder, or empty this one")
+
+
+def write_results(folder: Path, files: dict[str, bytes]) -> list[Path]:
+    """The paths of the files, written together into a folder that is then marked as ours."""
+    check_results_folder(folder)
+    mark = {MARK: b"A folder of results that presage wrote, and may write again.\n"}
+    return write_together(folder, mark | files)[1:]
 
 
 def check_folder(folder: Path) -> Path:
@@ -61,7 +92,7 @@ def write_file(path: Path, data: bytes) -> None:
 def write_together(folder: Path, files: dict[str, bytes]) -> list[Path]:
     """The paths of the files, all written and synced aside and only then moved in; if writing fails none is."""
     check_folder(folder).mkdir(parents=True, exist_ok=True)
-    waiting = Path(tempfile.mkdtemp(prefix=".unfinished-", dir=folder))
+    waiting = Path(tempfile.mkdtemp(prefix=UNFINISHED, dir=folder))
     try:
         for name, data in files.items():
             _write(waiting / name, data)

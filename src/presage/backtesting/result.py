@@ -18,7 +18,7 @@ from presage.charts.pages import paragraph, table
 from presage.dataframes import Table
 from presage.drivers.compile_time import compiling_seconds
 from presage.errors import PresageError
-from presage.files import write_together
+from presage.files import write_results
 from presage.forecasters.catalogue import check_names
 from presage.logs.cleaning import Exclusions
 from presage.logs.rows import LogRows, read_log
@@ -99,7 +99,7 @@ class BacktestResult:
             cards,
             no_cards,
         )
-        return write_together(Path(folder), report_files(self.task, self.rows, self.found, run))[0]
+        return write_results(Path(folder), report_files(self.task, self.rows, self.found, run))[0]
 
     def __str__(self) -> str:
         return "\n".join(self.verdict)

@@ -11,7 +11,7 @@ from presage.backtesting.result import BacktestResult
 from presage.backtesting.result import backtest as play_backtest
 from presage.backtesting.score_columns import score_table, side_by_side
 from presage.cli.output import console, json_option, seed_option, show_progress, show_table, tell_exclusions
-from presage.files import check_folder
+from presage.files import check_results_folder
 
 
 @click.command(epilog="Example: presage backtest log.parquet --task task.toml --out out/backtest")
@@ -35,7 +35,7 @@ def backtest(log: str, task_file: Path, out: Path | None, as_json: bool, **optio
     DIR the results are put together in DIR/report.html, a page that needs no network.
     """
     if out:
-        check_folder(out)
+        check_results_folder(out)
     result = play_backtest(log, task_file, progress=show_progress, **options)
     tell_exclusions(result.left_out)
     written = result.save(out, progress=show_progress) if out else None

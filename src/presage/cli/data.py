@@ -22,7 +22,7 @@ from presage.dataframes import Columns
 from presage.experiments.data.commit_tables import QUERY, CommitTables, read_export
 from presage.experiments.data.git_clones import find_clones, read_clones
 from presage.experiments.data.marketplace import build_market
-from presage.files import check_folder, write_together
+from presage.files import check_results_folder, write_results
 from presage.logs.cleaning import Exclusions
 from presage.logs.tables import parquet_files
 from presage.simulation.simulate import WORLDS
@@ -95,7 +95,7 @@ def github(clones: Path | None, export: tuple[Path, Path] | None, query: bool, o
         return 0
     if out is None:
         raise click.UsageError("Missing option '--out'.")
-    check_folder(out)
+    check_results_folder(out)
     tables, excluded = read_export(*export) if export else _from_clones(clones or Path())
     counts = {
         "repositories": len(tables.repos["repo"]),
@@ -123,7 +123,7 @@ def marketplace(log: Path, out: Path, least: int, prior: float, as_json: bool) -
     A kind is acquire, engage or delete. What a user did within 2 days of acquiring an item is the proxy, within 7
     days the outcome.
     """
-    check_folder(out)
+    check_results_folder(out)
     with console.status("reading the log"):
         tables, excluded = build_market(log, least, prior)
     counts = {
@@ -145,7 +145,7 @@ def _finish(
     out: Path, tables: Mapping[str, Columns], counts: Mapping[str, int], excluded: Exclusions, as_json: bool
 ) -> None:
     """Write the tables and say what is in them."""
-    files = write_together(out, parquet_files(tables))
+    files = write_results(out, parquet_files(tables))
     if as_json:
         paths = [str(path) for path in files]
         click.echo(json.dumps({"counts": counts, "left_out": excluded.counts, "files": paths}))

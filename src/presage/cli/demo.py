@@ -10,7 +10,7 @@ import click
 from presage.cli.output import changed, console, json_option, progress_bar, seed_option, set_option, show_table
 from presage.experiments.demo.page import demo_page, score_rows
 from presage.experiments.demo.problem import run_shop, verdict
-from presage.files import check_folder, write_together
+from presage.files import check_results_folder, write_results
 from presage.worlds.shop import ShopSettings
 
 TRIALS = 10
@@ -28,7 +28,7 @@ def demo(out: Path | None, seed: int, changes: tuple[str, ...], as_json: bool) -
     sentence and a page to look at.
     """
     settings = changed(ShopSettings(), changes)
-    folder = check_folder(out if out else Path(tempfile.gettempdir()) / "presage-demo")
+    folder = check_results_folder(out if out else Path(tempfile.gettempdir()) / "presage-demo")
     with progress_bar("demo: shops forecast", TRIALS) as progress:
         run = run_shop(settings, TRIALS, seed, progress)
     result = {
@@ -45,7 +45,7 @@ def demo(out: Path | None, seed: int, changes: tuple[str, ...], as_json: bool) -
         },
     }
     files = {"demo.html": demo_page(settings, TRIALS, seed, run), "demo.json": json.dumps(result, indent=1).encode()}
-    page = write_together(folder, files)[0]
+    page = write_results(folder, files)[0]
     if as_json:
         click.echo(json.dumps(result | {"page": str(page)}))
     show_table(*score_rows(run))

@@ -7,7 +7,7 @@ from pathlib import Path
 import click
 
 from presage.cli.output import console, json_option, show_progress, show_table, tell_exclusions
-from presage.files import check_folder
+from presage.files import check_results_folder
 from presage.logs.engines import ENGINES
 from presage.metrics.intervals import Estimate
 from presage.proxies.card import Card
@@ -40,7 +40,7 @@ def proxies(  # noqa: PLR0917
     overall, what it saved in this log.
     """
     if out:
-        check_folder(out)
+        check_results_folder(out)
     wanted = () if horizons is not None and horizons.strip() == "none" else horizons
     report = judge_proxies(log, task_file, cuts=cuts, horizons=wanted, engine=engine, progress=show_progress)
     tell_exclusions(report.left_out)

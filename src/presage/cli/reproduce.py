@@ -13,7 +13,7 @@ from presage.errors import SettingError
 from presage.experiments.claims import Verdict
 from presage.experiments.report import Report
 from presage.experiments.resumable_parts import forget_parts
-from presage.files import check_folder, write_together
+from presage.files import check_results_folder, write_results
 
 EXPERIMENTS = ("synthetic", "github", "marketplace")
 FOLDERS = {"github": "github", "marketplace": "oulad"}
@@ -61,7 +61,7 @@ def reproduce(  # noqa: PLR0917
     if seeds and seed:
         raise SettingError("--seed and --seeds exclude each other", f"{seed}, {seeds}", "leave one of them out")
     if out:
-        check_folder(out)
+        check_results_folder(out)
     reports = []
     for name in names:
         own = name != "synthetic" or experiment == "synthetic"  # which has no data, and no other settings
@@ -69,7 +69,8 @@ def reproduce(  # noqa: PLR0917
         asked = ReproduceRequest(trials, seeds or (seed,), folder if own else None, settings if own else None, changes)
         report, files = _run(name, asked)
         if out:
-            write_together(out / name if len(names) > 1 else out, files)
+            write_results(out, {})
+            write_results(out / name if len(names) > 1 else out, files)
         _show(report)
         reports.append(report)
     for report in reports:

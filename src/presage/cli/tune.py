@@ -17,7 +17,7 @@ from presage.experiments.marketplace import settings as marketplace
 from presage.experiments.marketplace.problem import score_marketplace
 from presage.experiments.networks import NAMES
 from presage.experiments.tuning import APART, FIRST, SECOND, Search, Tried, combinations, tune
-from presage.files import check_folder, write_together
+from presage.files import check_results_folder, write_results
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 
@@ -78,7 +78,7 @@ def tune_command(  # noqa: PLR0917
     paper: Any = github.PAPER if experiment == "github" else marketplace.PAPER
     settings = changed(dataclasses.replace(paper, trials=trials, seed=seed), changes)
     if out:
-        check_folder(out)
+        check_results_folder(out)
     score: Any
     if experiment == "github":
         score = partial(score_github, *commit_source(data, (), seed + APART))
@@ -96,7 +96,7 @@ def tune_command(  # noqa: PLR0917
         "tried": [{"step": one.step, **one.settings, **one.score._asdict()} for one in tried],
     }
     if out:
-        write_together(out, {f"tuning-{experiment}.json": json.dumps(result, indent=1).encode()})
+        write_results(out, {f"tuning-{experiment}.json": json.dumps(result, indent=1).encode()})
     if as_json:
         click.echo(json.dumps(result))
     figures = list(tried[0].score.figures)

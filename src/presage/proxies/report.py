@@ -12,7 +12,7 @@ import numpy as np
 
 from presage.dataframes import Table, as_csv
 from presage.errors import SettingError
-from presage.files import write_together
+from presage.files import write_results
 from presage.logs.cleaning import Exclusions
 from presage.logs.rows import LogRows, SignalRows, read_log
 from presage.metrics.families import numbered
@@ -49,7 +49,7 @@ class ProxyReport:
         kept = self.as_json() | {"settings": dict(self.settings), "version": version("presage")}
         table = as_csv(card_columns(self.cards), missing="nan")
         files = {"proxies.json": json.dumps(kept, indent=1).encode(), "proxies.csv": table}
-        return write_together(Path(folder), files)[0].parent
+        return write_results(Path(folder), files)[0].parent
 
     def __str__(self) -> str:
         return "\n".join(f"{card.name}: {card.verdict}" for card in self.cards)

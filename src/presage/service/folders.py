@@ -11,7 +11,7 @@ from typing import NamedTuple
 import msgspec
 
 from presage.errors import DataError, OtherRevisionError, OtherTaskError
-from presage.files import check_folder, make_folder, rename, write_together
+from presage.files import check_empty_or_ours, check_folder, make_folder, rename, write_together
 from presage.forecasters.catalogue import all_revisions
 from presage.forecasters.contract import Forecaster
 from presage.forecasters.mixture import revisions_of
@@ -124,6 +124,7 @@ def open_folder(task_file: Path, folder: Path) -> tuple[Task, bytes]:
                 break
     kept = folder / TASK
     if not kept.exists():
+        check_empty_or_ours(folder, (FORECASTER,))  # it is there alone if making the folder was interrupted
         make_folder(check_folder(folder))
         record = msgspec.json.encode(Recorded(forecaster.name, revisions_of(forecaster)))
         write_together(folder, {FORECASTER: record, TASK: task_file.read_bytes()})  # the task last: it makes the folder

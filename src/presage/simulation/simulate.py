@@ -15,7 +15,7 @@ from presage.progress import Progress, silent
 from presage.simulation.market_log import deal_marketplace
 from presage.simulation.repository_log import deal_repositories
 from presage.simulation.shop_log import deal_shop
-from presage.simulation.tables import FORMATS, Flaws, SimulatedTable, task_text, write_log
+from presage.simulation.tables import FORMATS, Flaws, SimulatedTable, task_text, write_log, written_here
 from presage.worlds.marketplace import MarketplaceSettings
 from presage.worlds.repositories import RepositorySettings
 from presage.worlds.shop import ShopSettings
@@ -52,7 +52,7 @@ def simulate(
 
     Args:
         world: "shop", "repositories" or "marketplace", or the settings of one.
-        out: Where the log goes.
+        out: Where the log goes; only files that were simulated are replaced.
         rows: How many predictions; what the world deals by itself if left out.
         seed: The same seed writes the same bytes.
         drift: Whether the world changes in the middle.
@@ -66,11 +66,14 @@ def simulate(
     out = Path(out)
     if out.suffix not in FORMATS:
         raise DataError("the kind of this file is unknown", str(out), f"name it {' or '.join(FORMATS)}")
+    task = out.with_suffix(".toml")
+    there = [path.name for path in (out, task) if path.exists()]
+    if there and not written_here(task, out.name):
+        raise OutputError("a file that was not simulated is there already", ", ".join(there), "choose another name")
     dealt = _dealt(world, None if rows is None else ranges.whole("rows", rows), seed, drift)
     with _aside(out) as folder:
         with progress("rows dealt", dealt.rows) as step:
             repeated = write_log(dealt, folder / out.name, flaws, seed, step)
-        task = out.with_suffix(".toml")
         (folder / task.name).write_text(task_text(dealt, out.name), "utf-8")
         for path in (out, task):
             (folder / path.name).replace(path)

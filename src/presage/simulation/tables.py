@@ -105,9 +105,20 @@ def _keep(connection: duckdb.DuckDBPyConnection, columns: Columns) -> None:
     connection.unregister("dealt")
 
 
+def written_here(task: Path, log: str) -> bool:
+    """Whether a task file is one of ours, beside a log that was simulated."""
+    try:
+        return SIMULATED.format(log=log) in task.read_text("utf-8")
+    except (OSError, UnicodeDecodeError):
+        return False
+
+
+SIMULATED = "  # simulated: {log}\n"
+
+
 def task_text(dealt: SimulatedTable, log: str) -> str:
     """The task file of a log that is dealt."""
-    lines = ["version = 1", f'name = "{dealt.name}"  # simulated: {log}', "", "[instance]", dealt.instance]
+    lines = ["version = 1", f'name = "{dealt.name}"{SIMULATED.format(log=log)}', "[instance]", dealt.instance]
     for signal, values, days in (
         ("proxy", dealt.proxies, dealt.proxy_days),
         ("outcome", dealt.outcomes, dealt.outcome_days),
