@@ -14,7 +14,9 @@ from presage.logs.csv_errors import one_line
 from presage.logs.encoding import fetch, fetch_instances, learn_vocabularies, order_rows
 from presage.logs.engines import LogEngine, engine_called
 from presage.logs.event_windows import unused_events, windowed_signals
-from presage.logs.leak_guards import LogWarning
+from presage.logs.leak_guards import LogWarning, leak_warnings
+from presage.logs.repeated_rows import repeated_row_warnings
+from presage.logs.signal_delays import SignalDelays, delay_warnings, signal_delays
 from presage.logs.signals import labelled_predictions
 from presage.logs.tables import connected, sql_text
 from presage.spaces import Array, Features, Instance
@@ -123,6 +125,7 @@ class LogRows(NamedTuple):
     models: Array | None = None  # int64 [N]: of a log that a service exported, the position its model had learnt up to
     json: Array | None = None  # text [N]: the features as a JSON object by name, where they were asked for
     warnings: tuple[LogWarning, ...] = ()  # what to look at before believing a score
+    delays: tuple[SignalDelays, ...] = ()  # of the proxies, then of the outcome
 
     def proxy(self, name: str | None = None) -> SignalRows:
         """A candidate by name; the first where no name is given."""
@@ -178,6 +181,12 @@ def _rows(
     features = task.features(vocabularies)
     check_memory(name, judged.kept, features, len(task.signals))
     order_rows(connection, task, vocabularies, raw)
+    delays = signal_delays(connection, task)
+    warnings = (
+        *leak_warnings(connection, task),
+        *repeated_row_warnings(connection, task),
+        *delay_warnings(connection, task, delays),
+    )
     served = task.log.model is not None
     revealed = tuple(
         SignalRows(
@@ -199,6 +208,8 @@ def _rows(
         vocabularies=vocabularies,
         models=fetch(connection, "model") if served else None,
         json=fetch(connection, "json") if raw else None,
+        warnings=warnings,
+        delays=delays,
     )
     if rows.models is not None and (np.diff(rows.models) < 0).any():
         wrong, remedy = f"the models of {name} do not follow their predictions", "export the log again"
