@@ -32,8 +32,8 @@ def repeated_row_warnings(connection: duckdb.DuckDBPyConnection, task: Task) -> 
         more >= max(LEAST, SHARE * rows) and not task.log.group and _beyond_chance(connection, features, more)
     ):
         text = (
-            f"{more:,} of {rows:,} rows repeat the time and every feature of another row: remove them, as they count "
-            "twice and may answer each other"
+            f"Of {rows:,} rows {more:,} repeat the time and every feature of another one: remove them, for they count "
+            "twice and may answer each other."
         )
         figures: dict[str, float | int | str] = {"rows": more, "share": round(more / rows, 4)}
         yield LogWarning("rows-twice", task.log.id or task.log.shown_at, text, figures)

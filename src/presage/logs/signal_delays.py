@@ -108,8 +108,8 @@ def delay_warnings(
             yield LogWarning(
                 "known-at-once",
                 signal.columns.get("known_at", signal.name),
-                f"{part} of the {signal.name} values that came are known in the very moment of the prediction: give "
-                f"the time at which {signal.name} became known, not the time of the prediction",
+                f"Of the values of {signal.name} that came, {part} are known in the very moment of the prediction: give "
+                "the time at which each became known, not that of the prediction.",
                 {"share": round(found.at_once / found.known, 4), "rows": found.at_once},
             )
     yield from _useless_proxies(connection, task)
@@ -125,15 +125,15 @@ def _useless_proxies(connection: duckdb.DuckDBPyConnection, task: Task) -> Itera
             yield LogWarning(
                 "proxy-after-the-outcome",
                 proxy.columns.get("known_at", proxy.name),
-                f"{proxy.name} becomes known no sooner than the outcome in {share(after, rows)} of the rows: choose an "
-                "earlier sign, or correct its time",
+                f"In {share(after, rows)} of the rows {proxy.name} becomes known no sooner than the outcome: choose an "
+                "earlier sign, or correct its time.",
                 {"share": round(after / rows, 4), "rows": after},
             )
         if proxy.horizon.microseconds >= task.outcome.horizon.microseconds:
             yield LogWarning(
                 "proxy-horizon",
                 proxy.name,
-                f"the horizon of {proxy.name} is {proxy.horizon}, not shorter than the outcome's of "
-                f"{task.outcome.horizon}: give a proxy a shorter one, or it may tell nothing early",
+                f"Its horizon of {proxy.horizon} is not shorter than the outcome's of {task.outcome.horizon}: give a "
+                "proxy a shorter one, for it must come early to be of use.",
                 {"proxy": str(proxy.horizon), "outcome": str(task.outcome.horizon)},
             )

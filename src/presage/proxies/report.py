@@ -14,6 +14,7 @@ from presage.dataframes import Table, as_csv
 from presage.errors import SettingError
 from presage.files import write_results
 from presage.logs.cleaning import Exclusions
+from presage.logs.leak_guards import LogWarning
 from presage.logs.rows import LogRows, SignalRows, read_log
 from presage.metrics.families import numbered
 from presage.progress import Progress, silent
@@ -34,15 +35,25 @@ class ProxyReport:
     cards: tuple[Card, ...]
     left_out: Exclusions
     settings: Mapping[str, Any]  # as JSON values
+    warnings: tuple[LogWarning, ...] = ()  # of the log: what to look at before believing a card
 
     @property
     def table(self) -> Table:
         """A row for each card."""
         return Table(card_columns(self.cards))
 
+    @property
+    def verdict(self) -> list[str]:
+        """The warnings of the log, then what each proxy comes to; the best first."""
+        cards = [f"{card.name}: {card.verdict}" for card in self.cards]
+        return [warning.words for warning in self.warnings] + cards
+
     def as_json(self) -> dict[str, Any]:
-        """The cards as JSON values."""
-        return {"proxies": [card.as_json() for card in self.cards]}
+        """The cards and warnings as JSON values."""
+        return {
+            "proxies": [card.as_json() for card in self.cards],
+            "warnings": [warning.as_json() for warning in self.warnings],
+        }
 
     def save(self, folder: str | Path) -> Path:
         """Where the cards are now kept: proxies.json, with the settings, and proxies.csv."""
@@ -52,11 +63,12 @@ class ProxyReport:
         return write_results(Path(folder), files)[0].parent
 
     def __str__(self) -> str:
-        return "\n".join(f"{card.name}: {card.verdict}" for card in self.cards)
+        return "\n".join(self.verdict)
 
     def _repr_html_(self) -> str:
+        warned = "".join(f"<p><b>{html.escape(warning.words)}</b></p>" for warning in self.warnings)
         words = "".join(f"<p><b>{html.escape(card.name)}</b>: {html.escape(card.verdict)}</p>" for card in self.cards)
-        return words + self.table._repr_html_()
+        return warned + words + self.table._repr_html_()
 
 
 def judge_proxies(
@@ -88,7 +100,7 @@ def judge_proxies(
     names = [each.name for each in wanted.proxies]
     source = str(log) if isinstance(log, str | Path) else "dataframe"
     settings = {"log": source, "task": task.text, "proxies": names, "cuts": cuts, "engine": engine}
-    return ProxyReport(tuple(cards), left_out, settings)
+    return ProxyReport(tuple(cards), left_out, settings, rows.warnings)
 
 
 def _spans(horizons: str | Sequence[str]) -> list[Span]:
