@@ -11,6 +11,7 @@ from presage.cli.output import console, json_option, show_table, tell_exclusions
 from presage.errors import OutputError
 from presage.logs.engines import ENGINES
 from presage.logs.first_task import first_task
+from presage.logs.leak_guards import LogWarning
 from presage.logs.rows import LogRows, read_log
 from presage.task.task import Task, load_task
 
@@ -28,18 +29,33 @@ def task() -> None:
 @click.option("--engine", type=click.Choice(ENGINES), default="duckdb", show_default=True, help="Who reads the log.")
 @json_option
 def check(file: Path, log: str | None, engine: str, as_json: bool) -> int:
-    """Say what a task file means, or what is wrong with it; with a log, whether the log fits it."""
+    """Say what a task file means, or what is wrong with it; with a log, whether the log fits it, and what to look at.
+
+    A warning names a column that may give the outcome away, or a delay that makes no sense.
+    """
     found = load_task(file)
     result = _meaning(found)
+    told = [[name.replace("_", " "), _words(value)] for name, value in result.items()]
+    warnings: tuple[LogWarning, ...] = ()
     if log is not None:
         with console.status("reading the log"):
             rows, excluded = read_log(found, log, engine=engine)
-        result |= _shape(rows)
-    if as_json:
-        click.echo(json.dumps(result | ({"left_out": excluded.counts} if log is not None else {})))
-    show_table(["", ""], [[name.replace("_", " "), _words(value)] for name, value in result.items()])
-    if log is not None:
+        shape = _shape(rows)
+        warnings = rows.warnings
+        told += [[name.replace("_", " "), _words(value)] for name, value in shape.items()]
+        told += [[f"{one.name} delay", one.words()] for one in rows.delays]
+        result |= shape | {
+            "delays": {one.name: one.figures() for one in rows.delays},
+            "warnings": [warning.as_json() for warning in warnings],
+            "left_out": excluded.counts,
+        }
         tell_exclusions(excluded)
+    if as_json:
+        click.echo(json.dumps(result))
+        return 0
+    for warning in warnings:
+        click.secho(warning.words, bold=True)
+    show_table(["", ""], told)
     return 0
 
 

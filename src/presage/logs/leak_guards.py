@@ -123,7 +123,7 @@ def _told_signal(task: Task, feature: Feature, signal: Signal, symbols: Array, v
         found = told(codes[known], symbols[known], len(signal.values))
         sure = _sure(found) if found and of_outcome else None
         if found and found.explained >= (TELLS if of_outcome else TELLS_DELAY):
-            text = f"It explains {found.explained:.0%} of the entropy of {signal.name} in rows held out from the fit"
+            text = f"It explains {int(100 * found.explained)}% of the entropy of {signal.name} in rows held out from the fit"
         elif found and sure:
             hits = f"{round(sure.precision * sure.rows):,} of {sure.rows:,} rows held out from the fit"
             text = f"Some of its values come with {signal.name} {signal.values[sure.label]!r} only, in {hits}"
@@ -278,7 +278,7 @@ def _whether_it_came(sample: LogSample, feature: Feature, codes: Array) -> LogWa
     """A feature that knows whether an outcome came at all, of rows shown long enough ago."""
     found = told(codes[sample.ripe], (sample.symbols[-1] >= 0)[sample.ripe].astype(int), 2)
     if found and (found.explained >= TELLS or _sure(found, 1.0)):
-        text = f"It explains {found.explained:.0%} of the entropy of whether the outcome came at all: {REMEDY}."
+        text = f"It explains {int(100 * found.explained)}% of the entropy of whether the outcome came at all: {REMEDY}."
         return LogWarning("knows-the-delay", feature.column, text, _evidence(found))
     return None
 

@@ -108,7 +108,7 @@ def delay_warnings(
             yield LogWarning(
                 "known-at-once",
                 signal.columns.get("known_at", signal.name),
-                f"Of the values of {signal.name} that came, {part} are known in the very moment of the prediction: give "
+                f"Of the {signal.name} values that came, {part} are known in the very moment of the prediction: give "
                 "the time at which each became known, not that of the prediction.",
                 {"share": round(found.at_once / found.known, 4), "rows": found.at_once},
             )
