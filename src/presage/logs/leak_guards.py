@@ -123,7 +123,8 @@ def _told_signal(task: Task, feature: Feature, signal: Signal, symbols: Array, v
         found = told(codes[known], symbols[known], len(signal.values))
         sure = _sure(found) if found and of_outcome else None
         if found and found.explained >= (TELLS if of_outcome else TELLS_DELAY):
-            text = f"It explains {int(100 * found.explained)}% of the entropy of {signal.name} in rows held out from the fit"
+            part = f"{int(100 * found.explained)}%"
+            text = f"It explains {part} of the entropy of {signal.name} in rows held out from the fit"
         elif found and sure:
             hits = f"{round(sure.precision * sure.rows):,} of {sure.rows:,} rows held out from the fit"
             text = f"Some of its values come with {signal.name} {signal.values[sure.label]!r} only, in {hits}"
