@@ -175,7 +175,7 @@ def _times_after(
     sample: LogSample, task: Task, feature: Feature, name: str, numbers: Array | None
 ) -> LogWarning | None:
     """The warning of times later than the prediction, where a column holds times, written as times or as numbers."""
-    if feature.column == task.log.shown_at:
+    if task.in_rows or feature.column == task.log.shown_at:
         return None
     if isinstance(feature, Timestamp) and numbers is not None:
         times = numbers

@@ -36,7 +36,7 @@ def repeated_row_warnings(connection: duckdb.DuckDBPyConnection, task: Task) -> 
             "twice and may answer each other."
         )
         figures: dict[str, float | int | str] = {"rows": more, "share": round(more / rows, 4)}
-        yield LogWarning("rows-twice", task.log.id or task.log.shown_at, text, figures)
+        yield LogWarning("rows-twice", task.log.id or task.log.shown_at or "row", text, figures)
 
 
 def _beyond_chance(connection: duckdb.DuckDBPyConnection, features: str, more: int) -> bool:

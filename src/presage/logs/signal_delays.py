@@ -30,6 +30,7 @@ class SignalDelays(NamedTuple):
     open: int  # the log ends before the horizon
     censored: int  # nothing, too late, or a value without a time
     quartiles: tuple[int, int, int]  # of the delays of those that came, in microseconds
+    in_rows: bool = False  # a log without times: delays are numbers of rows
 
     def words(self) -> str:
         """The delays in words, and the shares of what did not come.
@@ -37,7 +38,7 @@ class SignalDelays(NamedTuple):
         >>> SignalDelays("outcome", 100, 80, 0, 10, 0, 10, (DAY, 2 * DAY, 7 * DAY)).words()
         'a quarter known within 1 day, half within 2 days, three quarters within 7 days; 10% absent, 10% censored'
         """
-        low, middle, high = (in_words(one) for one in self.quartiles)
+        low, middle, high = (in_words(one, self.in_rows) for one in self.quartiles)
         said = f"a quarter known within {low}, half within {middle}, three quarters within {high}"
         if low == high:
             said = f"known after {middle}"
@@ -59,7 +60,7 @@ class SignalDelays(NamedTuple):
             "absent": self.absent,
             "censored": self.censored,
             "open": self.open,
-            "quartiles_seconds": [one / 1_000_000 for one in self.quartiles],
+            "quartiles_rows" if self.in_rows else "quartiles_seconds": [one / 1_000_000 for one in self.quartiles],
         }
 
 
@@ -77,7 +78,7 @@ def share(count: int, rows: int) -> str:
 
 def signal_delays(connection: duckdb.DuckDBPyConnection, task: Task) -> tuple[SignalDelays, ...]:
     """The delays of the proxies, then of the outcome, in the rows that were kept."""
-    return tuple(_delays(connection, signal, n) for n, signal in enumerate(task.signals))
+    return tuple(_delays(connection, signal, n)._replace(in_rows=task.in_rows) for n, signal in enumerate(task.signals))
 
 
 def _delays(connection: duckdb.DuckDBPyConnection, signal: Signal, n: int) -> SignalDelays:
@@ -107,7 +108,7 @@ def delay_warnings(
             part = share(found.at_once, found.known)
             yield LogWarning(
                 "known-at-once",
-                signal.columns.get("known_at", signal.name),
+                signal.columns.get("known_at", signal.columns.get("happened_at", signal.name)),
                 f"Of the {signal.name} values that came, {part} are known in the very moment of the prediction: give "
                 "the time at which each became known, not that of the prediction.",
                 {"share": round(found.at_once / found.known, 4), "rows": found.at_once},
@@ -124,7 +125,7 @@ def _useless_proxies(connection: duckdb.DuckDBPyConnection, task: Task) -> Itera
         if rows and after > MOSTLY * rows:
             yield LogWarning(
                 "proxy-after-the-outcome",
-                proxy.columns.get("known_at", proxy.name),
+                proxy.columns.get("known_at", proxy.columns.get("happened_at", proxy.name)),
                 f"In {share(after, rows)} of the rows {proxy.name} becomes known no sooner than the outcome: choose an "
                 "earlier sign, or correct its time.",
                 {"share": round(after / rows, 4), "rows": after},
