@@ -11,8 +11,8 @@ HEAD = "item,shop,kind_of_shop,shown_at,proxy,proxy_at,outcome,outcome_at"
 
 def written(tmp_path: Path) -> str:
     rows = [
-        (f"i{n % 40}", f"s{n % 9}", f"k{n % 2}", f"2020-01-{n % 20 + 1:02}", ("a", "b")[n % 2],
-         f"2020-01-{n % 20 + 2:02}", ("no", "yes")[n % 2], f"2020-01-{n % 20 + 8:02}")
+        (f"i{n % 40}", f"s{n % 9}", f"k{n % 2}", f"2020-01-{n % 20 + 1:02}", ("a", "b")[n // 3 % 2],
+         f"2020-01-{n % 20 + 2:02}", ("no", "yes")[n // 4 % 2], f"2020-01-{n % 20 + 8:02}")
         for n in range(200)
     ]  # fmt: skip
     return first_task(table(tmp_path / "log.csv", HEAD, rows))

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 import duckdb
 
 from presage.errors import DataError
-from presage.logs.columns import LABEL, LATEST, NUMBER, WHOLE_TYPES
+from presage.logs.columns import LABEL, LATEST, NUMBER, NUMBER_TYPES, WHOLE_TYPES
 from presage.logs.engines import value
 from presage.logs.sources import Source, open_source
 from presage.logs.tables import connected, quoted, sql_text
@@ -100,40 +100,69 @@ def _load(connection: duckdb.DuckDBPyConnection, source: Source) -> tuple[int, i
     return rows, total
 
 
+class Tally(NamedTuple):
+    """Counts of a column: what is there, and what it can be read as."""
+
+    filled: int
+    different: int
+    times: int
+    numbers: int
+    wholes: int
+    flags: int
+    low: float | None
+    high: float | None
+
+
 def _look(connection: duckdb.DuckDBPyConnection, name: str, declared: str, typed: bool) -> ColumnLook:
     column = quoted(name)
     words = f"nullif(trim({column}::VARCHAR), '')"
-    number = f"try_cast({words} AS DOUBLE)"
-    filled, different, times, numbers, wholes, flags, low, high = connection.execute(
-        f"SELECT count({words}), count(DISTINCT {words}), count(try_cast({words} AS TIMESTAMPTZ)), "
-        f"count({number}) FILTER (isfinite({number})), count(*) FILTER ({number} = floor({number})), "
-        f"count(*) FILTER (lower({words}) IN ('true', 'false')), "
-        f"min({number}) FILTER (isfinite({number})), max({number}) FILTER (isfinite({number})) FROM rows"
-    ).fetchall()[0]
+    counts = _tally(connection, column, words, declared)
+    filled = counts.filled
     moment, written = None, None
     if declared.startswith(("TIMESTAMP", "DATE")):
         moment = f"epoch_us({column}::TIMESTAMPTZ)"
-    elif filled and times == filled and numbers < filled:
+    elif filled and counts.times == filled and counts.numbers < filled:
         moment = f"epoch_us(try_cast({words} AS TIMESTAMPTZ))"
-    elif filled and wholes == filled and _like_seconds(name, low, high):
-        moment = f"({number} * 1000000)::BIGINT"
-    elif filled and not numbers and declared.startswith("VARCHAR"):
+    elif filled and counts.wholes == filled and _like_seconds(name, counts.low, counts.high):
+        moment = f"(try_cast({words} AS DOUBLE) * 1000000)::BIGINT"
+    elif filled and not counts.numbers and declared == "VARCHAR":
         written = _format(connection, words, filled)
         moment = written and f"epoch_us(try_strptime({words}, {sql_text(written)}))"
     if declared.endswith("[]"):
         kind = "set"
     elif moment:
         kind = "time"
-    elif declared == "BOOLEAN" or (filled and flags == filled):
+    elif declared == "BOOLEAN" or (filled and counts.flags == filled):
         kind = "boolean"
-    elif declared.startswith("VARCHAR") and (typed or numbers < filled or not filled):
+    elif declared.startswith("VARCHAR") and (typed or counts.numbers < filled or not filled):
         kind = "words"  # where a file has types, numbers written as words are names
     elif NUMBER.takes(declared):
-        kind = "whole" if wholes == filled and (not typed or declared.startswith(WHOLE_TYPES)) else "number"
+        kind = "whole" if counts.wholes == filled and (not typed or declared.startswith(WHOLE_TYPES)) else "number"
     else:
         kind = "words"
     values = () if kind in ("set", "time") else _values(connection, value(LABEL, column, declared))
-    return ColumnLook(name, kind, int(different), int(filled), values, low, moment, written)
+    return ColumnLook(name, kind, counts.different, filled, values, counts.low, moment, written)
+
+
+def _tally(connection: duckdb.DuckDBPyConnection, column: str, words: str, declared: str) -> Tally:
+    """The counts of a column; text is only tried as what its first thousand values can be read as."""
+    if declared.startswith(NUMBER_TYPES) and declared != "VARCHAR" and not declared.endswith("[]"):
+        words, number, times, flags = column, f"{column}::DOUBLE", "0", "0"
+    elif declared == "VARCHAR":
+        some = f"(SELECT {words} AS v FROM rows WHERE {words} IS NOT NULL LIMIT 1000)"
+        tried = "count(*) = count(try_cast(v AS TIMESTAMPTZ)), count(try_cast(v AS DOUBLE)) > 0"
+        timely, numeric = connection.execute(f"SELECT {tried} FROM {some}").fetchall()[0]
+        times = f"count(try_cast({words} AS TIMESTAMPTZ))" if timely else "0"
+        number = f"try_cast({words} AS DOUBLE)" if numeric else "NULL::DOUBLE"
+        flags = f"count(*) FILTER (lower({words}) IN ('true', 'false'))"
+    else:
+        number, times, flags = "NULL::DOUBLE", "0", "0"
+    finite = f"FILTER (isfinite({number}))"
+    found = connection.execute(
+        f"SELECT count({words}), count(DISTINCT {words}), {times}, count({number}) {finite}, count(*) FILTER "
+        f"({number} = floor({number})), {flags}, min({number}) {finite}, max({number}) {finite} FROM rows"
+    ).fetchall()[0]
+    return Tally(*found)
 
 
 def _like_seconds(name: str, low: float | None, high: float | None) -> bool:
@@ -143,9 +172,15 @@ def _like_seconds(name: str, low: float | None, high: float | None) -> bool:
 
 
 def _format(connection: duckdb.DuckDBPyConnection, words: str, filled: int) -> str | None:
-    counts = ", ".join(f"count(try_strptime({words}, {sql_text(one)}))" for one in FORMATS)
-    found = connection.execute(f"SELECT {counts} FROM rows").fetchall()[0]
-    return next((one for one, count in zip(FORMATS, found, strict=True) if count == filled), None)
+    """The first format in which all values are written; only those that fit the first thousand are tried on all."""
+    some = f"(SELECT {words} AS v FROM rows WHERE {words} IS NOT NULL LIMIT 1000)"
+    fits = ", ".join(f"count(*) = count(try_strptime(v, {sql_text(one)}))" for one in FORMATS)
+    likely = connection.execute(f"SELECT {fits} FROM {some}").fetchall()[0]
+    for one in (one for one, fit in zip(FORMATS, likely, strict=True) if fit):
+        every = connection.execute(f"SELECT count(try_strptime({words}, {sql_text(one)})) FROM rows").fetchall()
+        if every[0][0] == filled:
+            return one
+    return None
 
 
 def _values(connection: duckdb.DuckDBPyConnection, label: str) -> tuple[str, ...]:
