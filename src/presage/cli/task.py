@@ -7,8 +7,9 @@ from typing import Any
 import click
 import numpy as np
 
-from presage.cli.output import console, json_option, show_table, tell_exclusions
+from presage.cli.output import console, json_option, show_table, tell_edges, tell_exclusions
 from presage.errors import OutputError
+from presage.logs.cuts import found_cuts, resolve_cuts
 from presage.logs.engines import ENGINES
 from presage.logs.first_task import first_task
 from presage.logs.leak_guards import LogWarning
@@ -35,28 +36,27 @@ def check(file: Path, log: str | None, engine: str, as_json: bool) -> int:
     A warning names a column that may give the outcome away, or a delay that makes no sense.
     """
     found = load_task(file)
-    result = _meaning(found)
-    told = [[name.replace("_", " "), _words(value)] for name, value in result.items()]
+    told: list[list[str]] = []
+    read: dict[str, Any] = {}
     warnings: tuple[LogWarning, ...] = ()
     if log is not None:
         with console.status("reading the log"):
+            found = resolve_cuts(found, log, engine=engine)
             rows, excluded = read_log(found, log, engine=engine)
-        shape = _shape(rows, found.in_rows)
-        warnings = rows.warnings
-        told += [[name.replace("_", " "), _words(value)] for name, value in shape.items()]
-        told += [[f"{one.name} delay", one.words()] for one in rows.delays]
-        result |= shape | {
-            "delays": {one.name: one.figures() for one in rows.delays},
-            "warnings": [warning.as_json() for warning in warnings],
-            "left_out": excluded.counts,
-        }
+        warnings, read = rows.warnings, _shape(rows, found.in_rows)
+        told = _told(read) + [[f"{one.name} delay", one.words()] for one in rows.delays]
+        read["delays"] = {one.name: one.figures() for one in rows.delays}
+        read["warnings"] = [warning.as_json() for warning in warnings]
+        read["left_out"] = excluded.counts
+        tell_edges({"edges": found_cuts(found)})
         tell_exclusions(excluded)
+    meaning = _meaning(found)
     if as_json:
-        click.echo(json.dumps(result))
+        click.echo(json.dumps(meaning | read))
         return 0
     for warning in warnings:
         click.secho(warning.words, bold=True)
-    show_table(["", ""], told)
+    show_table(["", ""], _told(meaning) + told)
     return 0
 
 
@@ -82,8 +82,11 @@ def init(log: str, out: Path | None) -> int:
 
 
 def _meaning(found: Task) -> dict[str, Any]:
-    signals = {signal.name: {"values": list(signal.values), "horizon": str(signal.horizon), "absent": signal.absent}
-               for signal in found.signals}  # fmt: skip
+    signals = {
+        signal.name: {"values": list(signal.values), "horizon": str(signal.horizon), "absent": signal.absent}
+        | ({"edges": str(signal.cuts)} if signal.cuts else {})
+        for signal in found.signals
+    }
     return {
         "name": found.name,
         "features": [feature.name for feature in found.instance],
@@ -102,6 +105,10 @@ def _shape(rows: LogRows, in_rows: bool) -> dict[str, Any]:
     )
     identities = len(np.unique(slots[:, 0])) if slots.shape[1] else 0
     return {"rows": len(rows.id), "instances": identities, "from": first, "to": last, "known": known}
+
+
+def _told(result: dict[str, Any]) -> list[list[str]]:
+    return [[name.replace("_", " "), _words(value)] for name, value in result.items()]
 
 
 def _words(value: Any) -> str:
