@@ -45,7 +45,7 @@ def first_task(log: Any) -> str:
         kind = next((c for c in look.columns.values() if "_".join(c.words) in KINDS and c.values), None)
         found = guessed_signals(look)
         if kind and (found.outcome is None or found.outcome.name == kind.name):
-            return "\n".join(_events(look, kind))
+            return _events_without_leaks(look, kind, log)
         return "\n".join(_predictions(look, found))
 
 
@@ -109,7 +109,18 @@ def _span(look: LogLook, found: Guesses, signals: Sequence[SignalGuess]) -> int:
     return int(last - first)
 
 
-def _events(look: LogLook, kind: ColumnLook) -> list[str]:
+def _events_without_leaks(look: LogLook, kind: ColumnLook, log: Any) -> str:
+    """The text for a log of events, in which the features that reading it warns of are comments."""
+    text = "\n".join(_events(look, kind, {}))
+    try:
+        warnings = read_log(read_task(text), log)[0].warnings
+    except PresageError:
+        return text  # check says what does not fit
+    refused = {one.column: _reason(one, look.columns[one.column]) for one in warnings if one.column in look.columns}
+    return "\n".join(_events(look, kind, refused)) if refused else text
+
+
+def _events(look: LogLook, kind: ColumnLook, refused: dict[str, str]) -> list[str]:
     times = [one.name for one in look.columns.values() if one.moment]
     at = next((n for n in ("at", "timestamp", "time", "date") if n in times), times[0] if times else "at")
     free = [one for one in look.columns.values() if one.name not in (at, kind.name)]
@@ -118,7 +129,7 @@ def _events(look: LogLook, kind: ColumnLook) -> list[str]:
     first, *others = kind.values
     told = others[0] if others else first
     lines = [*_head(look, ()), "[instance]  # features of the events that are predictions"]
-    lines += feature_lines(look, [one for one in free if one.name.lower() != "id"], {})
+    lines += feature_lines(look, [one for one in free if one.name.lower() != "id"], refused)
     lines += [
         "",
         "[proxy]  # counted in the days after a prediction",
@@ -134,7 +145,7 @@ def _events(look: LogLook, kind: ColumnLook) -> list[str]:
         f"moment = [{quoted_text(first)}]  # events that are predictions",
     ]
     lines += [f"{name} = {quoted_text(one.name)}" for name, one in zip(("instance", "subject"), keys, strict=False)]
-    return [*lines, "", *_forecaster(look, free)]
+    return [*lines, "", *_forecaster(look, [one for one in free if one.name not in refused])]
 
 
 def _signal(look: LogLook, table: str, guess: SignalGuess, span: int, shown: str | None) -> list[str]:
