@@ -127,6 +127,7 @@ def backtest(
     engine: str = "duckdb",
     twins: bool = False,
     as_served: bool = False,
+    skip_bad_lines: bool = False,
     seed: int = 0,
     progress: Progress = silent,
 ) -> BacktestResult:
@@ -140,6 +141,7 @@ def backtest(
         engine: "duckdb" or "spark".
         twins: Whether each is also played without delays: what waiting costs it.
         as_served: Whether the log was exported from a service: each row sees what its model had.
+        skip_bad_lines: Whether lines of CSV or NDJSON that cannot be read are left out and counted.
         seed: Seed for all random draws.
         progress: Shows how far it is.
     """
@@ -150,7 +152,7 @@ def backtest(
     names = _names(task, proxy, forecasters)
     started = time.perf_counter()
     with progress("reading the log", None):
-        rows, left_out = read_log(task, log, engine=engine)
+        rows, left_out = read_log(task, log, engine=engine, skip_bad_lines=skip_bad_lines)
     read, compiled = time.perf_counter() - started, compiling_seconds()
     with progress("backtest: forecasters", len(played_names(names)) * (1 + twins)) as step:
         found = run_backtest(task, rows, names, seed, lambda _: step(1), proxy=proxy, twins=twins)

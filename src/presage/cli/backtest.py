@@ -10,7 +10,15 @@ from presage.backtesting.page import leak_words
 from presage.backtesting.result import BacktestResult
 from presage.backtesting.result import backtest as play_backtest
 from presage.backtesting.score_columns import score_table, side_by_side
-from presage.cli.output import console, json_option, seed_option, show_progress, show_table, tell_exclusions
+from presage.cli.output import (
+    console,
+    json_option,
+    seed_option,
+    show_progress,
+    show_table,
+    skip_option,
+    tell_exclusions,
+)
 from presage.files import check_results_folder
 
 
@@ -24,6 +32,7 @@ from presage.files import check_results_folder
 @click.option(
     "--as-served", is_flag=True, help="The log was exported from a service: each row sees what its model had."
 )
+@skip_option
 @seed_option
 @click.option("--out", type=click.Path(path_type=Path), help="Keep a report, its numbers and tables in this folder.")
 @json_option

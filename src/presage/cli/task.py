@@ -7,7 +7,7 @@ from typing import Any
 import click
 import numpy as np
 
-from presage.cli.output import console, json_option, show_table, tell_exclusions
+from presage.cli.output import console, json_option, show_table, skip_option, tell_exclusions
 from presage.errors import OutputError
 from presage.logs.engines import ENGINES
 from presage.logs.first_task import first_task
@@ -26,14 +26,15 @@ def task() -> None:
 @click.argument("file", type=PATH)
 @click.option("--log", metavar="LOG", help="Also read this log: a file, a folder, or FILE.duckdb::TABLE.")
 @click.option("--engine", type=click.Choice(ENGINES), default="duckdb", show_default=True, help="Who reads the log.")
+@skip_option
 @json_option
-def check(file: Path, log: str | None, engine: str, as_json: bool) -> int:
+def check(file: Path, log: str | None, engine: str, skip_bad_lines: bool, as_json: bool) -> int:
     """Say what a task file means, or what is wrong with it; with a log, whether the log fits it."""
     found = load_task(file)
     result = _meaning(found)
     if log is not None:
         with console.status("reading the log"):
-            rows, excluded = read_log(found, log, engine=engine)
+            rows, excluded = read_log(found, log, engine=engine, skip_bad_lines=skip_bad_lines)
         result |= _shape(rows)
     if as_json:
         click.echo(json.dumps(result | ({"left_out": excluded.counts} if log is not None else {})))

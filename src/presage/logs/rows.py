@@ -12,7 +12,7 @@ from presage.logs.cleaning import Exclusions, check_values, clean_log
 from presage.logs.columns import TIME, wanted_events, wanted_moments, wanted_predictions
 from presage.logs.csv_errors import one_line
 from presage.logs.encoding import fetch, fetch_instances, learn_vocabularies, order_rows
-from presage.logs.engines import LogEngine, engine_called
+from presage.logs.engines import LogEngine, engine_called, reading_of
 from presage.logs.event_windows import unused_events, windowed_signals
 from presage.logs.leak_guards import LogWarning
 from presage.logs.signals import labelled_predictions
@@ -142,6 +142,7 @@ def read_log(
     memory: str = MEMORY,
     session: Any = None,
     raw: bool = False,
+    skip_bad_lines: bool = False,
 ) -> tuple[LogRows, Exclusions]:
     """The rows of a log, and what was left out of it or stayed unknown.
 
@@ -153,7 +154,14 @@ def read_log(
         memory: What DuckDB may use before it goes to the disk.
         session: A Spark session; without one Spark is started, and stopped in the end.
         raw: Whether the features are wanted as JSON, too.
+        skip_bad_lines: Whether lines of CSV or NDJSON that cannot be read are left out and counted.
     """
+    logs = (
+        [log, moments or (task.log.moments and task.folder / task.log.moments)]
+        if isinstance(task.log, EventColumns)
+        else [log]
+    )
+    reading = reading_of(task, logs, skip_bad_lines=skip_bad_lines)
     with tempfile.TemporaryDirectory(prefix="presage-") as scratch:
         folder = Path(scratch)
         with connected(memory_limit=memory, temp_directory=str(folder / "spill")) as connection:
@@ -161,9 +169,10 @@ def read_log(
             connection.execute(f"ATTACH {sql_text(str(folder / 'rows.duckdb'))} AS scratch")
             connection.execute("USE scratch")
             try:
-                with engine_called(engine, connection, folder, session) as working:
+                with engine_called(engine, connection, folder, session, reading) as working:
                     name, unused = join_log(task, log, working, moments)
-                    return _rows(connection, task, name, unused, raw)
+                    rows, excluded = _rows(connection, task, name, unused, raw)
+                    return rows, working.left_out.plus(excluded)
             except duckdb.Error as error:
                 remedy = "correct the log, or make room on the disk"
                 raise DataError("the log cannot be read to its end", one_line(error), remedy) from error
