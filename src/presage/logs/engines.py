@@ -151,8 +151,7 @@ class DuckDBEngine:
         check_header(source, columns)
         check_columns(source.name, source.types, wanted)
         where = self.reading.where if name != "moments" else None  # it is about the columns of the log itself
-        found = where and read_condition(self.connection, where, source.name, source.types, source.relation)
-        condition = found or Condition("true", ())
+        condition = where and read_condition(self.connection, where, source.name, source.types, source.relation)
         try:
             try:
                 self._stand(name, source, wanted, condition)
@@ -174,14 +173,17 @@ class DuckDBEngine:
         self._count(name, source, where)
         return source.name
 
-    def _stand(self, name: str, source: Source, wanted: tuple[WantedColumn, ...], condition: Condition) -> None:
+    def _stand(self, name: str, source: Source, wanted: tuple[WantedColumn, ...], condition: Condition | None) -> None:
         """Nothing; the wanted columns of the rows that the condition keeps stand, checked, under `name`."""
         # As text NDJSON's times keep their zones; what DuckDB guessed of them from the first lines does not.
-        types = {c: source.types[c] for c in (*(one.column for one in wanted), *condition.columns)}
+        types = {
+            c: source.types[c] for c in (*(one.column for one in wanted), *(condition.columns if condition else ()))
+        }
         if source.form == "NDJSON":
             types = {c: "VARCHAR" if _is_time(declared) else declared for c, declared in types.items()}
         values = {one.name: self._value(one, types[one.column]) for one in wanted}
-        kept, relation, row = quoted("is kept"), source.typed(types), 'row_number() OVER () AS "row"'
+        test = f"{condition.sql if condition else 'true'} AS {quoted('= kept')}"
+        relation, row = source.typed(types), 'row_number() OVER () AS "row"'
         if not source.cheap:
             present = {
                 c: quoted(c) if source.form == "NDJSON" else _present(quoted(c), self._declared(c)) for c in types
@@ -189,13 +191,13 @@ class DuckDBEngine:
             chosen = [f"{sql} AS {quoted(c)}" for c, sql in present.items()]
             parsed = {one.name: f"= {one.name}" for one in wanted if one.kind is TIME}  # costly: done once
             chosen += [f"{values[ours]} AS {quoted(theirs)}" for ours, theirs in parsed.items()]
-            query = f"SELECT {', '.join(chosen)}, {condition.sql} AS {kept} FROM {relation}"
+            query = f"SELECT {', '.join(chosen)}, {test} FROM {relation}"
             self.connection.execute(f"CREATE TABLE raw_{name} AS {query}")
             values |= {ours: quoted(theirs) for ours, theirs in parsed.items()}
             numbered = f"SELECT *, {row} FROM raw_{name}"
         else:
-            numbered = f"SELECT *, {condition.sql} AS {kept}, {row} FROM {relation}"
-        filtered = f"(SELECT * FROM ({numbered}) WHERE {kept})" if condition.columns else f"({numbered})"
+            numbered = f"SELECT *, {test}, {row} FROM {relation}"
+        filtered = f"(SELECT * FROM ({numbered}) WHERE {quoted('= kept')})" if condition else f"({numbered})"
         self._check(source, filtered, wanted, types, values)
         standing = ", ".join(f"{sql} AS {ours}" for ours, sql in values.items())
         self.connection.execute(f'CREATE VIEW {name} AS SELECT "row", {standing} FROM {filtered}')
@@ -221,7 +223,9 @@ class DuckDBEngine:
 
         To leave out those rows would leave out all numbers but whole ones.
         """
-        comma = f"contains({quoted(column)}, ',') AND regexp_full_match(trim({quoted(column)}), '[+-]?[\\d.]*\\d,\\d+')"
+        comma = (
+            f"contains({quoted(column)}, ',') AND regexp_full_match(trim({quoted(column)}), '[+-]?\\d[\\d.]*(,\\d+)+')"
+        )
         found = f"SELECT {quoted(column)} FROM {relation} WHERE {comma} LIMIT 1"
         for (example,) in self.connection.execute(found).fetchall():
             remedy = "export them like 1234.5, with a point and without separators of thousands"

@@ -89,6 +89,8 @@ def check_file(path: Path) -> None:
     if packed != "none":
         wrong = None if looks_like(first) == packed else looks_like(first) or f"something else than {packed}"
         first = first if wrong or packed == "zstd" else _unpacked(path)
+        if not wrong and packed == "zstd" and not _is_whole_zstd(path):
+            raise DataError(f"{path.name} cannot be unpacked", "zstd that was cut", "copy or export the file again")
     if form == "Parquet" and (first[:4] != b"PAR1" or last != b"PAR1"):
         wrong = "Parquet that was cut" if first[:4] == b"PAR1" else looks_like(first) or _text_or_bytes(first)
     elif form != "Parquet" and not wrong and not (packed == "zstd" or (form == "NDJSON" and first[:1] == b"{")):
@@ -128,6 +130,29 @@ def _unpacked(path: Path) -> bytes:
         raise DataError(f"{path.name} cannot be unpacked", str(error), remedy) from error
 
 
+def _is_whole_zstd(path: Path) -> bool:
+    """Whether every frame of a zstd file has its last block: what DuckDB reads of a cut one it takes for the whole."""
+    size = path.stat().st_size
+    with path.open("rb") as file:
+        while len(magic := file.read(4)) == 4:
+            if 0x184D2A50 <= int.from_bytes(magic, "little") <= 0x184D2A5F:  # a frame to skip
+                file.seek(int.from_bytes(file.read(4), "little"), 1)
+                continue
+            told = int.from_bytes(file.read(1), "little")
+            single, sized = told >> 5 & 1, told >> 6
+            file.seek((not single) + (0, 1, 2, 4)[told & 3] + (single if not sized else 1 << sized), 1)
+            last = False
+            while not last:
+                block = file.read(3)
+                if len(block) < 3:
+                    return False
+                header = int.from_bytes(block, "little")
+                last = bool(header & 1)
+                file.seek(1 if header >> 1 & 3 == 1 else header >> 3, 1)  # one byte where it is repeated
+            file.seek(4 * (told >> 2 & 1), 1)  # the checksum
+        return file.tell() == size
+
+
 def text_head(connection: duckdb.DuckDBPyConnection, path: Path, wanted: Collection[str] = ()) -> TextHead:
     """How the header of a CSV is split; where it could be split in several ways, so that the wanted columns appear."""
     first = _zstd_lines(connection, path) if packed_as(path) == "zstd" else _first_bytes(path)
@@ -136,7 +161,9 @@ def text_head(connection: duckdb.DuckDBPyConnection, path: Path, wanted: Collect
         raise DataError(f"{path.name} cannot be read as CSV", at, "export it as CSV in UTF-8")
     text = first.decode("utf-8-sig", "replace")
     clean, text = not text.startswith(("\n", "\r")), text.lstrip("\r\n")
-    line = text.splitlines()[0] if text.strip() else ""
+    if not text.strip():
+        raise DataError(f"{path.name} holds only empty lines", str(path), "write or export the file again")
+    line = text.splitlines()[0]
     if ending(path).startswith(".tsv"):
         return TextHead("\t", _split(text, "\t")[0], clean)
     ways = {d: split for d in DELIMITERS if len((split := _split(text, d))[0]) > 1}

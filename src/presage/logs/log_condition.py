@@ -76,7 +76,8 @@ def read_condition(
     try:
         connection.execute(f"SELECT ({sql})::BOOLEAN FROM {relation} LIMIT 0")
     except duckdb.Error as error:
-        raise DataError(f"log.where does not fit {name}", text, one_line(error)) from error
+        why = one_line(error).partition(" Candidate")[0]
+        raise DataError(f"log.where does not fit {name}", text, why) from error
     return Condition(f"coalesce(({sql})::BOOLEAN, false)", columns)
 
 
@@ -90,6 +91,7 @@ def _parsed(connection: duckdb.DuckDBPyConnection, text: str) -> tuple[dict[str,
         raise DataError("log.where cannot be read as SQL", text, REMEDY) from error
     if found["error"]:
         why = " ".join(str(found.get("error_message", "")).split())
+        why = "it is nested too deeply" if "depth" in why else why
         raise DataError("log.where cannot be read as SQL", text, f"{why}; {REMEDY}" if why else REMEDY)
     statements = found["statements"]
     tree = statements[0]["node"].get("where_clause") if len(statements) == 1 else None
@@ -126,7 +128,7 @@ def _checked(tree: Any, text: str, name: str, types: Mapping[str, str]) -> Itera
         if kind == "FUNCTION" and called in NOW:
             raise _changes(called, text)
         if kind == "FUNCTION" and (called not in FUNCTIONS or part.get("schema") or part.get("catalog")):
-            raise DataError("log.where may not call this function", called, REMEDY)
+            raise DataError("log.where may not call this function", called.replace("_star", "(*)"), REMEDY)
         if kind not in PARTS or (kind == "OPERATOR" and part["type"] not in OPERATORS):
             found = "a query within it" if kind == "SUBQUERY" else kind.lower().replace("_", " ")
             raise DataError("log.where may only compute with the columns of the log", f"{found} in {text!r}", REMEDY)
