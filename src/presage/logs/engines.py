@@ -151,12 +151,12 @@ class DuckDBEngine:
         check_header(source, columns)
         check_columns(source.name, source.types, wanted)
         where = self.reading.where if name != "moments" else None  # it is about the columns of the log itself
-        condition = where and read_condition(self.connection, where, source.name, source.types, source.relation)
+        condition = self._condition(source, where)
         try:
             try:
                 self._stand(name, source, wanted, condition)
             except duckdb.Error as error:
-                if source.cheap or not about_lines(error) or source.bad.count:
+                if source.cheap or not about_lines(error) or source.bad.total:
                     raise
                 self.connection.execute(f"DROP TABLE IF EXISTS raw_{name}")
                 source = cleaned(self.connection, source, skip)
@@ -172,6 +172,11 @@ class DuckDBEngine:
             raise unreadable_log(source.name, source.form, error) from error
         self._count(name, source, where)
         return source.name
+
+    def _condition(self, source: Source, where: str | None) -> Condition | None:
+        if where is None:
+            return None
+        return read_condition(self.connection, where, source.name, source.types, source.relation)
 
     def _stand(self, name: str, source: Source, wanted: tuple[WantedColumn, ...], condition: Condition | None) -> None:
         """Nothing; the wanted columns of the rows that the condition keeps stand, checked, under `name`."""
@@ -242,9 +247,9 @@ class DuckDBEngine:
     def _count(self, name: str, source: Source, where: str | None) -> None:
         """Nothing; what was left out of this log is counted. Refused if the condition leaves nothing."""
         counts, examples = dict(self.left_out.counts), dict(self.left_out.examples)
-        if source.bad.count:
+        if source.bad.total:
             reason = "lines that cannot be read"
-            counts[reason] = counts.get(reason, 0) + source.bad.count
+            counts[reason] = counts.get(reason, 0) + source.bad.total
             examples[reason] = "; ".join(source.bad.first)
         if where:
             base = f"raw_{name}" if not source.cheap else source.relation
