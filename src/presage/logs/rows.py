@@ -10,7 +10,7 @@ import numpy as np
 from presage.errors import DataError
 from presage.logs.cleaning import Exclusions, check_values, clean_log
 from presage.logs.columns import TIME, wanted_events, wanted_moments, wanted_predictions
-from presage.logs.csv_errors import one_line
+from presage.logs.csv_errors import one_line, reading_errors
 from presage.logs.encoding import fetch, fetch_instances, learn_vocabularies, order_rows
 from presage.logs.engines import LogEngine, engine_called, reading_of
 from presage.logs.event_windows import unused_events, windowed_signals
@@ -162,7 +162,7 @@ def read_log(
         else [log]
     )
     reading = reading_of(task, logs, skip_bad_lines=skip_bad_lines)
-    with tempfile.TemporaryDirectory(prefix="presage-") as scratch:
+    with reading_errors("the log"), tempfile.TemporaryDirectory(prefix="presage-") as scratch:
         folder = Path(scratch)
         with connected(memory_limit=memory, temp_directory=str(folder / "spill")) as connection:
             # In a file, unlike in memory, tables are compressed.
