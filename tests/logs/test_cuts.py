@@ -222,5 +222,5 @@ def test_a_task_with_quantiles_is_not_read_as_it_is(tmp_path: Path) -> None:
 def test_the_column_of_numbers_must_hold_numbers(tmp_path: Path) -> None:
     log = parquet(tmp_path / "log.parquet", "SELECT 'a' AS item, 'some' AS proxy, true AS outcome FROM range(40)")
     for edges in ("[1]", '"quantiles:2"'):
-        with pytest.raises(DataError, match="column outcome of log.parquet has the wrong type: found 'BOOLEAN'"):
+        with pytest.raises(DataError, match=r"column outcome of log\.parquet has the wrong type: found 'BOOLEAN'"):
             read_log(resolve_cuts(cut_task(f"edges = {edges}"), log), log)
