@@ -6,7 +6,7 @@ from pathlib import Path
 
 import click
 
-from presage.cli.output import console, json_option, show_progress, show_table, skip_option, tell_exclusions
+from presage.cli.output import console, json_option, show_progress, show_table, skip_option, tell_edges, tell_exclusions
 from presage.files import check_results_folder
 from presage.logs.engines import ENGINES
 from presage.metrics.intervals import Estimate
@@ -59,6 +59,7 @@ def proxies(  # noqa: PLR0917
         skip_bad_lines=skip_bad_lines,
         progress=show_progress,
     )
+    tell_edges(report.settings)
     tell_exclusions(report.left_out)
     if out:
         report.save(out)
