@@ -51,8 +51,8 @@ def ad_clicks(seed: int = 0) -> RealisticLog:
     devices = with_gaps([("mobile", "Desktop", "tablet")[n] for n in draw.integers(0, 3, count)], 0.03, draw)
     rows = [
         (f"gclid-{n:06x}", _iso(dealt.at[n]), str(120_000_417 + 13 * dealt.item[n]),
-         CHANNELS[dealt.group[n]], devices[n], f"{draw.gamma(2, 0.4):.2f}", "Y" if cart[n] >= 0 else "N", _iso(cart[n]), _iso(converted[n]),
-         f"{draw.gamma(3, 20):.2f}" if converted[n] >= 0 else "")
+         CHANNELS[dealt.group[n]], devices[n], f"{draw.gamma(2, 0.4):.2f}", "Y" if cart[n] >= 0 else "N",
+         _iso(cart[n]), _iso(converted[n]), f"{draw.gamma(3, 20):.2f}" if converted[n] >= 0 else "")
         for n in range(count)
     ]  # fmt: skip
     return RealisticLog(

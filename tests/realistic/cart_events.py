@@ -48,7 +48,7 @@ back_off = [["category"]]
 
 
 def cart_events(seed: int = 0) -> RealisticLog:
-    """NDJSON, zipped: views before and after a cart, orders, returns; some events come twice, not all have a category."""
+    """NDJSON, zipped: views before and after a cart, orders, returns; some events come twice, some have no category."""
     dealt = deal(WORLD, seed)
     draw = np.random.default_rng([seed, 1])
     export = int(dealt.at[-1])

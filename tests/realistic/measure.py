@@ -29,6 +29,7 @@ class ProxyFound(NamedTuple):
     marginal: float
     helps: bool  # as the verdict has it
     gain: float  # what is true: see `Dealt.gain`
+    left_out: int  # rows
     said: tuple[str, ...]
 
 
@@ -36,6 +37,11 @@ def measure(log: RealisticLog, path: Path, proxy: str) -> ProxyFound:
     """The draft of `task init`, made right, and its backtest."""
     text, edits = corrected(presage.first_task(path), log, proxy)
     return found(log, presage.backtest(path, text), proxy, tuple(edits))
+
+
+def by_hand(log: RealisticLog, path: Path, proxy: str) -> ProxyFound:
+    """The task by hand, and its backtest."""
+    return found(log, presage.backtest(path, log.task, proxy=proxy), proxy)
 
 
 def found(log: RealisticLog, result: BacktestResult, proxy: str, edits: tuple[str, ...] = ()) -> ProxyFound:
@@ -50,6 +56,7 @@ def found(log: RealisticLog, result: BacktestResult, proxy: str, edits: tuple[st
         losses["marginal"],
         gain["overall"]["low"] > 0 if "overall" in gain else gain["low"] > 0,
         log.gains[proxy],
+        len(log.ids) - result.found.rows,
         tuple(result.verdict),
     )
 
@@ -70,17 +77,18 @@ def main() -> None:
             path.write_bytes(log.content)
             for proxy in log.gains:
                 try:
-                    print("\n".join(_told(name, measure(log, path, proxy))))
+                    lines = [*_told(measure(log, path, proxy)), *_told(by_hand(log, path, proxy))]
                 except PresageError as error:
-                    print(f"{name}, {proxy}: {error}")
+                    lines = [str(error)]
+                sys.stdout.write("".join(f"{line}\n" for line in [f"{name}, {proxy}", *lines]))
 
 
-def _told(name: str, one: ProxyFound) -> list[str]:
+def _told(one: ProxyFound) -> list[str]:
     share = (one.marginal - one.loss) / (one.marginal - one.least)
     said, true = ("helps" if helps else "does not help" for helps in (one.helps, one.gain > 0))
     return [
-        f"{name}, {one.name}: {len(one.edits)} edits; the default {one.loss:.4f}, the truth {one.least:.4f}, the marginal "
-        f"{one.marginal:.4f}: {share:.0%} of the way; it {said}, in truth it {true} ({one.gain:.4f})",
+        f"  {len(one.edits)} edits; {one.left_out:,} rows left out; the default {one.loss:.4f}, truth {one.least:.4f}, "
+        f"the marginal {one.marginal:.4f}: {share:.0%} of the way; it {said}, in truth it {true} ({one.gain:.4f})",
         *(f"    {edit}" for edit in one.edits),
         *(f"    | {line}" for line in one.said),
     ]

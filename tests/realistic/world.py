@@ -1,5 +1,6 @@
 """What happens before a log is written: items that come and go, an early sign, an outcome, and the truth about both."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -139,7 +140,7 @@ def in_figures(words: list[str]) -> Array:
     return np.array([word.isdecimal() for word in words])
 
 
-def lines(separator: str, head: tuple[str, ...], rows: list[tuple[str, ...]], end: str) -> str:
+def lines(separator: str, head: tuple[str, ...], rows: Sequence[tuple[str, ...]], end: str) -> str:
     """Delimited text; a cell that holds the separator is quoted."""
     quoted = ([f'"{cell}"' if separator in cell else cell for cell in row] for row in [head, *rows])
     return "".join(separator.join(row) + end for row in quoted)
