@@ -12,6 +12,7 @@ from presage.errors import OutputError
 from presage.logs.engines import ENGINES
 from presage.logs.first_task import first_task
 from presage.logs.rows import LogRows, read_log
+from presage.task.spans import row_at
 from presage.task.task import Task, load_task
 
 PATH = click.Path(path_type=Path)
@@ -34,7 +35,7 @@ def check(file: Path, log: str | None, engine: str, as_json: bool) -> int:
     if log is not None:
         with console.status("reading the log"):
             rows, excluded = read_log(found, log, engine=engine)
-        result |= _shape(rows)
+        result |= _shape(rows, found.in_rows)
     if as_json:
         click.echo(json.dumps(result | ({"left_out": excluded.counts} if log is not None else {})))
     show_table(["", ""], [[name.replace("_", " "), _words(value)] for name, value in result.items()])
@@ -76,10 +77,13 @@ def _meaning(found: Task) -> dict[str, Any]:
     }
 
 
-def _shape(rows: LogRows) -> dict[str, Any]:
+def _shape(rows: LogRows, in_rows: bool) -> dict[str, Any]:
     known = {signal.name: int((signal.symbols >= 0).sum()) for signal in (*rows.proxies, rows.outcome)}
     slots = rows.instances.symbols
-    first, last = (str(np.datetime64(int(at), "us").astype("datetime64[s]")) for at in rows.shown_at[[0, -1]])
+    first, last = (
+        row_at(at) if in_rows else str(np.datetime64(at, "us").astype("datetime64[s]"))
+        for at in rows.shown_at[[0, -1]].tolist()
+    )
     identities = len(np.unique(slots[:, 0])) if slots.shape[1] else 0
     return {"rows": len(rows.id), "instances": identities, "from": first, "to": last, "known": known}
 

@@ -15,7 +15,7 @@ from presage.logs.encoding import fetch, fetch_instances, learn_vocabularies, or
 from presage.logs.engines import LogEngine, engine_called
 from presage.logs.event_windows import unused_events, windowed_signals
 from presage.logs.leak_guards import LogWarning
-from presage.logs.signals import labelled_predictions
+from presage.logs.signals import labelled_predictions, prediction_rows
 from presage.logs.tables import connected, sql_text
 from presage.spaces import Array, Features, Instance
 from presage.task.columns import EventColumns
@@ -53,9 +53,10 @@ def join_log(task: Task, log: Any, engine: LogEngine, moments: Any = None) -> tu
         return _join_events(task, task.log, log, engine, moments)
     wanted = wanted_predictions(task)
     name = engine.read("predictions", log, wanted)
-    last = ", ".join(["max(shown_at)", *(f"max(t{n})" for n in range(len(task.signals)))])
-    first, end, rows = engine.ask(f"SELECT min(shown_at), greatest({last}), count(*) FROM predictions")
-    until = _check_length(task, name, task.log.shown_at, (first, end, rows))
+    times = [f"max({one.name})" for one in wanted if one.kind is TIME and one.name[0] == "t"]
+    last = f"greatest({', '.join(['max(shown_at)', *times])})" if times else "max(shown_at)"
+    first, end, rows = engine.ask(f"SELECT min(shown_at), {last}, count(*) FROM {prediction_rows(task)}")
+    until = _check_length(task, name, task.log.shown_at or "", (first, end, rows))
     engine.join(labelled_predictions(task, wanted, until))
     return name, {}
 
@@ -89,6 +90,10 @@ def _check_length(task: Task, name: str, column: str, found: tuple[int | None, i
     if task.log.model:
         return until  # a service decided what came in time
     longest = max(task.signals, key=lambda signal: signal.horizon.microseconds)
+    if task.in_rows and longest.horizon.microseconds > until - first:
+        wrong = f"the horizon of {task.path(longest)} is not shorter than {name}"
+        lengths = f"{longest.horizon} in a log of {in_words(until, rows=True)}"
+        raise DataError(wrong, lengths, "give a longer log or a shorter horizon")
     if longest.horizon.microseconds > until - first:
         wrong = f"the horizon of {task.path(longest)} is longer than {name}"
         remedy = "give a longer log or a shorter horizon"
@@ -154,6 +159,9 @@ def read_log(
         session: A Spark session; without one Spark is started, and stopped in the end.
         raw: Whether the features are wanted as JSON, too.
     """
+    if task.in_rows and engine == "spark":
+        remedy = "use the engine duckdb, or give the log a column of times"
+        raise DataError("Spark does not keep the order of the rows", engine, remedy)
     with tempfile.TemporaryDirectory(prefix="presage-") as scratch:
         folder = Path(scratch)
         with connected(memory_limit=memory, temp_directory=str(folder / "spill")) as connection:
