@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 
 from presage.errors import InputError, ShapeError
-from presage.proxies.candidates import cut_points, horizons
 from presage.metrics.intervals import Estimate
+from presage.proxies.candidates import cut_points, horizons
 from presage.proxies.card import Card, VerdictKind, rank
 from presage.proxies.judge import Thresholds, judge_proxy, measure, with_verdict
 from presage.proxies.signals import PredictionRows, ProxyCandidate

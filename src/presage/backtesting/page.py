@@ -196,8 +196,8 @@ def score_section(found: Backtest) -> PageSection:
         f"{found.rows:,} predictions of {found.instances:,} instances. Log loss in nats, the less the better, with "
         "half the length of its 95 % interval by block bootstrap over time; over all rows, and over those shown once "
         "the first outcome was known, before which all predict the same. Gains are row by row over all rows: on the "
-        "running marginal, and over the direct forecaster that pools in the same way. New instances are those of which a proxy is "
-        "known and no outcome yet. AUC is the mean over outcomes."
+        "running marginal, and over the direct forecaster that pools in the same way. New instances are those of which "
+        "a proxy is known and no outcome yet. AUC is the mean over outcomes."
     )
     if "delay cost" in head:
         words += " The delay cost is how much less a twin loses that gets all feedback at once."

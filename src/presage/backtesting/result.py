@@ -197,7 +197,7 @@ def _card(card: Card) -> ProxyCard:
         ("left to the instance", f"{card.gap} nats"),
         ("share of the differences between items it captures", str(card.share)),
         ("gain on new instances", f"{card.gain} nats"),
-        ("comes before the outcome by", f"{card.lead} days"),
+        ("comes before the outcome by", f"{card.lead} {card.unit}s"),
         ("p-value of being the same over time and cohorts", f"{card.stability_p:.2g}"),
         ("values", str(card.symbols)),
     ]

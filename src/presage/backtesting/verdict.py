@@ -162,9 +162,9 @@ def _next(scores: Scores, gain: ProxyGain | None, default: str) -> list[str]:
     behind = _behind(scores, default)
     use = default if behind is not None and behind[1] <= SAFE else min(scores, key=lambda name: loss_of(scores[name]))
     if gain.helps:
-        return [f"Next: use {use}, and serve it with `presage serve`."]
+        return [f"Next: use {use}; presage serve runs it."]
     if gain.useless:
-        other = "look for another early sign (`presage proxies` judges every candidate of the task)"
+        other = "look for another early sign (presage proxies judges every candidate of a task)"
         return [f"Next: {other}, or do without one: {gain.over.against}."]
     return [f"Next: try a longer log or a shorter horizon of the outcome. Until then, {use} is a safe choice."]
 

@@ -34,7 +34,8 @@ h1 { font-size: 1.6rem; line-height: 1.25; } h2 { font-size: 1.2rem; margin: 2.6
 p { max-width: 46rem; } .lead { font-size: 1.1rem; border-left: 4px solid #0072B2; padding-left: .9rem; }
 .lead p { margin: .5rem 0; } .caption { margin: 1.2rem 0 .2rem; font-weight: bold; font-size: .95rem; }
 .lead p:first-child { font-weight: bold; }
-.warning { background: #fdecea; border-left: 6px solid #c00000; padding: .5rem .9rem; margin: .6rem 0; max-width: 46rem; }
+.warning { background: #fdecea; border-left: 6px solid #c00000; padding: .5rem .9rem; margin: .6rem 0;
+  max-width: 46rem; }
 .warning p { margin: .2rem 0; } .warning small { color: #444; }
 .meanings { font-size: .95rem; color: #333; padding-left: 1.2rem; max-width: 46rem; } .meanings li { margin: .15rem 0; }
 .scroll { overflow-x: auto; margin: .6rem 0; }

@@ -59,7 +59,13 @@ def proxies(  # noqa: PLR0917
 
 
 def _row(card: Card) -> list[str]:
-    lead = "unknown" if math.isnan(card.lead.value) else spoken(card.lead.value) if card.lead.value > 0 else "none"
+    lead = (
+        "unknown"
+        if math.isnan(card.lead.value)
+        else spoken(card.lead.value, card.unit)
+        if card.lead.value > 0
+        else "none"
+    )
     p = "<0.01" if card.stability_p < 0.01 else f"{card.stability_p:.2f}"
     gains = [_spread(each) for each in (card.gain, card.new, card.overall)]
     told = [_spread(card.information), _spread(card.gap), _spread(card.share, 2)]

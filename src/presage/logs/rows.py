@@ -216,9 +216,14 @@ def _rows(
         vocabularies=vocabularies,
         models=fetch(connection, "model") if served else None,
         json=fetch(connection, "json") if raw else None,
-        extra={column: np.ma.filled(fetch(connection, ours), None) for column, ours in extras.items()} or None,
+        extra={column: _words(fetch(connection, ours)) for column, ours in extras.items()} or None,
     )
     if rows.models is not None and (np.diff(rows.models) < 0).any():
         wrong, remedy = f"the models of {name} do not follow their predictions", "export the log again"
         raise DataError(wrong, int(rows.id[np.argmax(np.diff(rows.models) < 0)]), remedy)
     return rows, judged.excluded._replace(counts=unused | judged.excluded.counts)
+
+
+def _words(column: Array) -> Array:
+    """Text as objects, None where there is none."""
+    return np.where(np.ma.getmaskarray(column), None, np.ma.getdata(column))

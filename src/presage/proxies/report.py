@@ -27,6 +27,8 @@ from presage.spaces import Array
 from presage.task.spans import Span, span
 from presage.task.task import Task, load_task
 
+ROW = 1_000_000
+
 
 @dataclass(frozen=True)
 class ProxyReport:
@@ -132,21 +134,30 @@ def log_predictions(task: Task, rows: LogRows) -> PredictionRows:
         remedy = "declare what identifies an instance in [instance] with kind = category"
         raise SettingError("proxies are judged by instances, and the task has no symbols for them", found, remedy)
     groups = [_group(task, rows, names) for names in task.forecaster.back_off]
+    unit = _unit(task)
     return PredictionRows(
         rows.instances.symbols[:, 0],
-        (rows.shown_at - rows.shown_at[0]) / DAY,
+        (rows.shown_at - rows.shown_at[0]) / unit,
         rows.outcome.symbols,
-        _delay(rows, rows.outcome),
+        _delay(rows, rows.outcome, unit),
         len(task.outcome.values),
         groups[0] if groups else None,
         tuple(groups[1:]),
+        "day" if unit == DAY else "row",
     )
+
+
+def _unit(task: Task) -> int:
+    """The microseconds of the unit that moments are counted in: days, or rows of a log without times."""
+    return ROW if getattr(task, "in_rows", False) else DAY
 
 
 def _candidates(task: Task, rows: LogRows, cuts: bool) -> Iterator[ProxyCandidate]:
     """One after the other: those of a long log would not fit into memory together."""
     for proxy in rows.proxies:
-        whole = ProxyCandidate(proxy.name, proxy.symbols, _delay(rows, proxy), len(task.proxy(proxy.name).values))
+        whole = ProxyCandidate(
+            proxy.name, proxy.symbols, _delay(rows, proxy, _unit(task)), len(task.proxy(proxy.name).values)
+        )
         yield whole
         if cuts:
             yield from cut_points(whole)
@@ -161,6 +172,6 @@ def _group(task: Task, rows: LogRows, names: tuple[str, ...]) -> Array:
     return group
 
 
-def _delay(rows: LogRows, signal: SignalRows) -> Array:
-    """Days until a signal was known; NaN where it never was."""
-    return np.where(signal.symbols < 0, np.nan, (signal.known_at - rows.shown_at) / DAY)
+def _delay(rows: LogRows, signal: SignalRows, unit: int) -> Array:
+    """Days, or rows, until a signal was known; NaN where it never was."""
+    return np.where(signal.symbols < 0, np.nan, (signal.known_at - rows.shown_at) / unit)
