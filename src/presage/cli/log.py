@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 import click
 
-from presage.cli.output import console, json_option, progress_bar, tell_exclusions
+from presage.cli.output import console, json_option, progress_bar, show_result, tell_exclusions
 from presage.errors import DataError, OutputError
 from presage.files import check_folder
 from presage.joining.join import Horizons
@@ -48,8 +48,9 @@ def verify(folder: Path, as_json: bool) -> None:
     if as_json:
         entries = {"entries": found.head.seq, "ids": found.ids, "chain": found.head.chain.hex(), "bins": bins}
         click.echo(json.dumps(entries))
-    console.print(f"The log is whole: {found.head.seq:,} entries, {found.ids:,} ids, chain {found.head.chain.hex()}.")
-    console.print("Bins: " + ", ".join(f"{name} {count:,}" for name, count in bins.items()) + ".")
+        return
+    show_result(f"The log is whole: {found.head.seq:,} entries, {found.ids:,} ids, chain {found.head.chain.hex()}.")
+    show_result("Bins: " + ", ".join(f"{name} {count:,}" for name, count in bins.items()) + ".")
 
 
 @log.command(epilog="Example: presage log replay --data shop-data")

@@ -7,7 +7,7 @@ from typing import Any
 import click
 import numpy as np
 
-from presage.cli.output import console, json_option, show_table, tell_exclusions
+from presage.cli.output import console, json_option, show_results, tell_exclusions
 from presage.errors import OutputError
 from presage.logs.engines import ENGINES
 from presage.logs.first_task import first_task
@@ -38,7 +38,8 @@ def check(file: Path, log: str | None, engine: str, as_json: bool) -> int:
         result |= _shape(rows, found.in_rows)
     if as_json:
         click.echo(json.dumps(result | ({"left_out": excluded.counts} if log is not None else {})))
-    show_table(["", ""], [[name.replace("_", " "), _words(value)] for name, value in result.items()])
+    else:
+        show_results(["", ""], [[name.replace("_", " "), _words(value)] for name, value in result.items()])
     if log is not None:
         tell_exclusions(excluded)
     return 0
