@@ -27,7 +27,7 @@ class ProxyFound(NamedTuple):
     loss: float  # of the default
     least: float  # of the true probabilities, on the rows that were scored
     marginal: float
-    helps: bool  # as the verdict has it
+    says: str  # the verdict: that it helps, that it is useless, or that this is unclear
     gain: float  # what is true: see `Dealt.gain`
     left_out: int  # rows
     said: tuple[str, ...]
@@ -47,14 +47,15 @@ def by_hand(log: RealisticLog, path: Path, proxy: str) -> ProxyFound:
 def found(log: RealisticLog, result: BacktestResult, proxy: str, edits: tuple[str, ...] = ()) -> ProxyFound:
     """What a backtest of the log says, beside the truth."""
     losses = dict(zip(result.scores["forecaster"], result.scores["log_loss"].tolist(), strict=True))
-    gain = result.as_json()["proxy_gain"]
+    gain = result.found.proxy_gain
+    assert gain
     return ProxyFound(
         proxy,
         edits,
         losses["mixture"],
         float(np.mean(log.least_loss[_scored(log, result)])),
         losses["marginal"],
-        gain["overall"]["low"] > 0 if "overall" in gain else gain["low"] > 0,
+        "helps" if gain.helps else "is useless" if gain.useless else "is unclear",
         log.gains[proxy],
         len(log.ids) - result.found.rows,
         tuple(result.verdict),
@@ -85,10 +86,10 @@ def main() -> None:
 
 def _told(one: ProxyFound) -> list[str]:
     share = (one.marginal - one.loss) / (one.marginal - one.least)
-    said, true = ("helps" if helps else "does not help" for helps in (one.helps, one.gain > 0))
+    true = "helps" if one.gain > 0 else "is useless"
     return [
         f"  {len(one.edits)} edits; {one.left_out:,} rows left out; the default {one.loss:.4f}, truth {one.least:.4f}, "
-        f"the marginal {one.marginal:.4f}: {share:.0%} of the way; it {said}, in truth it {true} ({one.gain:.4f})",
+        f"the marginal {one.marginal:.4f}: {share:.0%} of the way; it {one.says}, in truth it {true} ({one.gain:.4f})",
         *(f"    {edit}" for edit in one.edits),
         *(f"    | {line}" for line in one.said),
     ]

@@ -67,7 +67,7 @@ def test_the_verdict_of_the_task_by_hand_is_true(name: str, proxy: str, tmp_path
     log = LOGS[name](0)
     found = by_hand(log, written(log, tmp_path), proxy)
     assert found.least < found.loss < found.marginal
-    assert found.helps == (found.gain > 0), found.said
+    assert found.says in (("helps",) if found.gain > 0 else ("is useless", "is unclear")), found.said
 
 
 @pytest.mark.long
@@ -77,7 +77,7 @@ def test_few_edits_make_a_draft_right(name: str, proxy: str, tmp_path: Path) -> 
     found = measure(log, written(log, tmp_path), proxy)
     assert len(found.edits) <= MOST_EDITS, found.edits
     assert found.left_out == 0
-    assert found.helps == (found.gain > 0), found.said
+    assert found.says in (("helps",) if found.gain > 0 else ("is useless", "is unclear")), found.said
 
 
 DRAFTS = [
