@@ -74,7 +74,7 @@ def _phone(log: RealisticLog, draw: np.random.Generator) -> list[str]:
 def _trial_ends(log: RealisticLog, draw: np.random.Generator) -> list[str]:
     """Honest: a time after the sign-up, but a plan that was known then."""
     start = datetime(2024, 1, 8, tzinfo=UTC)
-    return [(start + timedelta(days=n / 15 + 30)).date().isoformat() for n in range(len(log.ids))]
+    return [(start + timedelta(days=n / 15 + 30)).isoformat() for n in range(len(log.ids))]
 
 
 def _salesperson(log: RealisticLog, draw: np.random.Generator) -> list[str]:
