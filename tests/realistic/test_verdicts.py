@@ -1,12 +1,13 @@
 """Over many worlds a useless early sign is not called useful, and a useful one not useless."""
 
 import dataclasses
+from pathlib import Path
 
 import numpy as np
-import pandas as pd
 import pytest
 
 import presage
+from presage.dataframes import Columns, as_csv
 from tests.realistic import ad_clicks, cart_events, subscribers, tickets, trials
 from tests.realistic.world import World, deal
 
@@ -30,19 +31,16 @@ CASES = [
 ]
 
 
-def tidy(world: World, seed: int, days: tuple[int, int]) -> tuple[pd.DataFrame, str]:
+def tidy(world: World, seed: int, days: tuple[int, int]) -> tuple[Columns, str]:
     """What happens in a world as a tidy log, and its task."""
     dealt = deal(world, seed)
-    at = pd.to_datetime(1_700_000_000 + dealt.at, unit="s", utc=True)
-    log = pd.DataFrame(
-        {
-            "shown_at": at,
-            "item": dealt.item.astype(str),
-            "group": dealt.group.astype(str),
-            "proxy": dealt.sign.astype(str),
-            "outcome": np.where(dealt.outcome, "yes", "no"),
-        }
-    )
+    log = {
+        "shown_at": (1_700_000_000 + dealt.at).astype("datetime64[s]"),
+        "item": dealt.item,
+        "group": dealt.group,
+        "proxy": dealt.sign,
+        "outcome": np.where(dealt.outcome, "yes", "no"),
+    }
     values = [str(value) for value in range(len(world.signs))]
     task = f"""version = 1
         name = "a world"
@@ -63,28 +61,30 @@ def tidy(world: World, seed: int, days: tuple[int, int]) -> tuple[pd.DataFrame, 
     return log, task
 
 
-def happened(name: str, useful: bool, seed: int) -> tuple[pd.DataFrame, str]:
-    """A tidy log and its task, with the sign of the world or one that is drawn without regard to anything."""
+def happened(name: str, useful: bool, seed: int, folder: Path) -> tuple[Path, str]:
+    """A tidy log and its task, with the sign of the world or one that is dealt out at random."""
     world, proxy_days, outcome_days = WORLDS[name]
     log, task = tidy(world, seed, (proxy_days, outcome_days))
     if not useful:
         log["proxy"] = np.random.default_rng(seed).permutation(log["proxy"])
-    return log, task
+    path = folder / "log.csv"
+    path.write_bytes(as_csv(log))
+    return path, task
 
 
 @pytest.mark.long
 @pytest.mark.parametrize("seed", SEEDS)
 @pytest.mark.parametrize("useful", [True, False], ids=["useful", "useless"])
 @pytest.mark.parametrize("name", WORLDS)
-def test_the_card_of_an_early_sign_is_true(name: str, useful: bool, seed: int) -> None:
-    (card,) = presage.judge_proxies(*happened(name, useful, seed)).cards
+def test_the_card_of_an_early_sign_is_true(name: str, useful: bool, seed: int, tmp_path: Path) -> None:
+    (card,) = presage.judge_proxies(*happened(name, useful, seed, tmp_path)).cards
     assert card.kind.pays == useful, card.verdict
 
 
 @pytest.mark.long
 @pytest.mark.parametrize(("name", "useful", "seed"), CASES)
-def test_what_a_backtest_says_of_an_early_sign_is_true(name: str, useful: bool, seed: int) -> None:
-    gain = presage.backtest(*happened(name, useful, seed)).found.proxy_gain
+def test_what_a_backtest_says_of_an_early_sign_is_true(name: str, useful: bool, seed: int, tmp_path: Path) -> None:
+    gain = presage.backtest(*happened(name, useful, seed, tmp_path)).found.proxy_gain
     assert gain
     assert not (gain.useless if useful else gain.helps), (gain.percent, gain.percent_new)
 
