@@ -24,22 +24,48 @@ class Mistake(NamedTuple):
 
 REFUSED = (
     Mistake("no time format", "subscribers", 'time_format = "%d.%m.%Y"\n', "", r'time_format = "%d\.%m\.%Y"'),
-    Mistake("no American time format", "tickets", 'time_format = "%m/%d/%Y %H:%M"', "", r'time_format = "%m/%d/%Y %H:%M"'),
+    Mistake(
+        "no American time format", "tickets", 'time_format = "%m/%d/%Y %H:%M"', "", r'time_format = "%m/%d/%Y %H:%M"'
+    ),
     Mistake("day before month", "tickets", "%m/%d", "%d/%m", r"found '10/28/2024 12:39'; log.time_format says %d/%m"),
-    Mistake("a flag as a time", "tickets", 'column = "Reopened"\nknown = "at horizon"', 'happened_at = "Reopened"', "'No'"),
-    Mistake("another case in values", "tickets", '["No", "Yes"]', '["no", "yes"]', "outside outcome.values: found 'No'"),
+    Mistake(
+        "a flag as a time", "tickets", 'column = "Reopened"\nknown = "at horizon"', 'happened_at = "Reopened"', "'No'"
+    ),
+    Mistake(
+        "another case in values", "tickets", '["No", "Yes"]', '["no", "yes"]', "outside outcome.values: found 'No'"
+    ),
     Mistake("a number without edges", "tickets", "edges = [30, 240]", 'values = ["soon", "late"]', "proxy.edges = "),
     Mistake("another case in a column", "trials", '"Utm Campaign"', '"utm_campaign"', "lacks the columns utm_campaign"),
-    Mistake("decimal commas", "subscribers", "tariff = {", 'fee = { kind = "number", column = "Monthly Fee" }\ntariff = {', "with a comma"),
+    Mistake(
+        "decimal commas",
+        "subscribers",
+        "tariff = {",
+        'fee = { kind = "number", column = "Monthly Fee" }\ntariff = {',
+        "with a comma",
+    ),
     Mistake("horizons of rows in time", "trials", '"30 days"', '"30 rows"', "counts rows"),
-    Mistake("a success that is a feature", "trials", "medium = {", 'paid = { kind = "category", column = "Paid At" }\nmedium = {', "not known at"),
-)  # fmt: skip
+    Mistake(
+        "a success that is a feature",
+        "trials",
+        "medium = {",
+        'paid = { kind = "category", column = "Paid At" }\nmedium = {',
+        "not known at",
+    ),
+)
 
 WARNED = (
-    Mistake("a proxy that waits longer than the outcome", "trials", '"2 days"', '"40 days"', "no sooner than the outcome"),
+    Mistake(
+        "a proxy that waits longer than the outcome", "trials", '"2 days"', '"40 days"', "no sooner than the outcome"
+    ),
     Mistake("events that come twice", "cart_events", 'id = "eventId"\n', "", "count twice"),
-    Mistake("a plan that was bought", "trials", "medium = {", 'plan = { kind = "category", column = "Plan", missing = "none" }\nmedium = {', "filled"),
-)  # fmt: skip
+    Mistake(
+        "a plan that was bought",
+        "trials",
+        "medium = {",
+        'plan = { kind = "category", column = "Plan", missing = "none" }\nmedium = {',
+        "filled",
+    ),
+)
 
 
 def answer(mistake: Mistake, folder: Path) -> str:
