@@ -267,11 +267,12 @@ def _proxy_gain(said: Said, y: Array, new: Array, first: int, scores: dict[str, 
     ours, direct = pair
     learnt = _from(first, y)
     over, loss = gain_over(said, learnt, new, ours, direct), log_loss(said[direct], learnt)
-    percents = (
-        gain if np.isnan(gain.mean) else percent_of(gain, float(np.nanmean(part, dtype=np.float64)))
-        for gain, part in ((over.overall, loss), (over.new_instances, loss[new]))
-    )
-    return ProxyGain(ours, gain_over(said, y, new, ours, direct), over, *percents)
+
+    def percent(nats: Interval, losses: Array) -> Interval:
+        return nats if np.isnan(nats.mean) else percent_of(nats, float(np.nanmean(losses, dtype=np.float64)))
+
+    everywhere = gain_over(said, y, new, ours, direct)
+    return ProxyGain(ours, everywhere, over, percent(over.overall, loss), percent(over.new_instances, loss[new]))
 
 
 def _from(first: int, y: Array) -> Array:

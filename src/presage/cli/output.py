@@ -39,7 +39,7 @@ def show_results(head: list[str], rows: list[list[str]]) -> None:
     width = table_width()
     if width is None:
         sizes = [max(map(len, cells)) for cells in zip(head, *rows, strict=True)]
-        for row in [head, *rows]:
+        for row in [head, *rows] if any(head) else rows:
             click.echo("  ".join(cell.ljust(size) for cell, size in zip(row, sizes, strict=True)).rstrip())
     else:
         results.print(_table(head, rows), width=width)

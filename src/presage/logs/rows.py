@@ -226,4 +226,6 @@ def _rows(
 
 def _words(column: Array) -> Array:
     """Text as objects, None where there is none."""
-    return np.where(np.ma.getmaskarray(column), None, np.ma.getdata(column))
+    words = np.asarray(np.ma.getdata(column), object).copy()
+    words[np.ma.getmaskarray(column)] = None
+    return words
