@@ -126,7 +126,7 @@ def test_the_verdict_and_the_tables_are_data(
 def test_a_table_in_a_terminal_fits_into_it(
     shop: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr("presage.cli.output.results", Console(width=90, force_terminal=True, no_color=True))
+    monkeypatch.setattr("presage.cli.output.results", Console(width=90, force_terminal=True, color_system=None))
     done = Presage(monkeypatch, capsys, "backtest", shop, "--task", shop.with_suffix(".toml"))()
     lines = [re.sub(r"\x1b\[[0-9;]*m", "", line) for line in done.out.splitlines()]
     heads = [line for line in lines if line.startswith("forecaster ")]
