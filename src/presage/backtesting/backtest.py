@@ -231,7 +231,7 @@ def run_backtest(
     if twins:
         costs = delay_costs(forecasters, said, episode, seed, tell)
         scores = {name: score.with_delay_cost(costs[name]) for name, score in scores.items()}
-    blocks = time_blocks(rows.shown_at, scored, in_rows=in_rows(task))
+    blocks = time_blocks(rows.shown_at, scored, in_rows=task.in_rows)
     gain = _proxy_gain(said, episode.y, new, first, scores)
     if gain:
         lead = log_loss(said[gain.over.against], episode.y) - log_loss(said[gain.name], episode.y)
@@ -252,11 +252,6 @@ def run_backtest(
         tuple(score_segments(task, columns, said, _from(first, episode.y), compared)),
         rows.warnings,
     )
-
-
-def in_rows(task: Task) -> bool:
-    """Whether the log has no times, so that rows stand for them."""
-    return bool(getattr(task, "in_rows", False))
 
 
 def _proxy_gain(said: Said, y: Array, new: Array, first: int, scores: dict[str, Score]) -> ProxyGain | None:
