@@ -10,7 +10,6 @@ from presage.backtesting.over_time import (
     DAY,
     MINUTE,
     MOST,
-    ROW,
     OverTime,
     TimeBlocks,
     ahead_since,
@@ -22,6 +21,7 @@ from presage.backtesting.over_time import (
 from presage.backtesting.replay import replay
 from presage.metrics.losses import log_loss
 from presage.spaces import Array
+from presage.task.spans import ROW
 from tests.problems import PLAIN, episode
 
 START = 1_704_067_200_000_000

@@ -10,8 +10,9 @@ from pathlib import Path
 
 import httpx
 import pytest
+from rich.console import Console
 
-from presage.cli.output import console
+from presage.cli import output
 from tests.cli.typed import Presage
 from tests.service.test_serve import Process
 
@@ -55,7 +56,7 @@ def typed(presage: Presage) -> Callable[[str], str]:
             return done.stdout
         said = presage(*words)
         assert said.code == 0, said.err
-        return said.err + said.out
+        return said.out + said.err.lstrip("\n")
 
     return run
 
@@ -65,7 +66,7 @@ def test_every_command_of_the_tutorial_prints_what_the_page_shows(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(console, "_width", 80)
+    monkeypatch.setattr(output, "results", Console(width=80, force_terminal=True, color_system=None, highlight=False))
     page = PAGE.read_text()
     told = retold(page, typed(Presage(monkeypatch, capsys)), tmp_path)
     assert UNSTEADY.sub("something", told) == UNSTEADY.sub("something", page)

@@ -231,7 +231,7 @@ def run_backtest(
     if twins:
         costs = delay_costs(forecasters, said, episode, seed, tell)
         scores = {name: score.with_delay_cost(costs[name]) for name, score in scores.items()}
-    blocks = time_blocks(rows.shown_at, scored, in_rows=in_rows(task))
+    blocks = time_blocks(rows.shown_at, scored, in_rows=task.in_rows)
     gain = _proxy_gain(said, episode.y, new, first, scores)
     if gain:
         lead = log_loss(said[gain.over.against], episode.y) - log_loss(said[gain.name], episode.y)
@@ -254,11 +254,6 @@ def run_backtest(
     )
 
 
-def in_rows(task: Task) -> bool:
-    """Whether the log has no times, so that rows stand for them."""
-    return bool(getattr(task, "in_rows", False))
-
-
 def _proxy_gain(said: Said, y: Array, new: Array, first: int, scores: dict[str, Score]) -> ProxyGain | None:
     """The gain of the proxy by what was said of outcomes y [N]."""
     pair = proxy_pair({name: loss_of(score) for name, score in scores.items()})
@@ -267,11 +262,12 @@ def _proxy_gain(said: Said, y: Array, new: Array, first: int, scores: dict[str, 
     ours, direct = pair
     learnt = _from(first, y)
     over, loss = gain_over(said, learnt, new, ours, direct), log_loss(said[direct], learnt)
-    percents = (
-        gain if np.isnan(gain.mean) else percent_of(gain, float(np.nanmean(part, dtype=np.float64)))
-        for gain, part in ((over.overall, loss), (over.new_instances, loss[new]))
-    )
-    return ProxyGain(ours, gain_over(said, y, new, ours, direct), over, *percents)
+
+    def percent(nats: Interval, losses: Array) -> Interval:
+        return nats if np.isnan(nats.mean) else percent_of(nats, float(np.nanmean(losses, dtype=np.float64)))
+
+    everywhere = gain_over(said, y, new, ours, direct)
+    return ProxyGain(ours, everywhere, over, percent(over.overall, loss), percent(over.new_instances, loss[new]))
 
 
 def _from(first: int, y: Array) -> Array:

@@ -4,10 +4,11 @@ from typing import NamedTuple
 
 import numpy as np
 
-from presage.backtesting.over_time import DAY, MINUTE, ROW
+from presage.backtesting.over_time import DAY, MINUTE
 from presage.logs.rows import LogRows, SignalRows
 from presage.logs.signals import NEVER_AT
 from presage.spaces import Array
+from presage.task.spans import ROW
 
 STEPS = 240
 """How many points a curve has."""

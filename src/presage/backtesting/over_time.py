@@ -10,13 +10,11 @@ from presage.charts.over_time import ALIKE
 from presage.drivers.threads import over_cores
 from presage.metrics.losses import log_loss
 from presage.spaces import Array
+from presage.task.spans import ROW, row_at
 
 MINUTE = 60_000_000
 DAY = 24 * 60 * MINUTE
 """In microseconds."""
-
-ROW = 1_000_000
-"""What stands for a row in a log without times, also in microseconds."""
 
 SPANS = tuple(n * MINUTE for n in (1, 5, 15, 60, 180, 360, 720)) + tuple(n * DAY for n in (1, 2, 7, 14, 28, 91, 364))
 """How long a block can be."""
@@ -48,7 +46,7 @@ class TimeBlocks(NamedTuple):
         'row 12,000'
         """
         if self.in_rows:
-            return f"row {round(at / ROW):,}"
+            return row_at(at)
         text = moment(at)
         return text[:10] if self.span >= DAY else f"{text[:10]} {text[11:16]} UTC"
 

@@ -11,7 +11,7 @@ from presage.backtesting.backtest import Backtest, BacktestSeconds
 from presage.backtesting.delays import OUTCOME, DelayCurve
 from presage.backtesting.families import family_of, told_families
 from presage.backtesting.leak_check import LeakCheck
-from presage.backtesting.over_time import ROW, OverTime, TimeBlocks
+from presage.backtesting.over_time import OverTime, TimeBlocks
 from presage.backtesting.score_columns import score_table
 from presage.backtesting.segments import segment_tables
 from presage.charts.over_time import ALIKE, Times, delays_chart, over_time_chart, signal_lines, winners_chart
@@ -21,7 +21,7 @@ from presage.charts.style import family_lines, key, points_key
 from presage.logs.rows import LogRows
 from presage.metrics.calibration import Reliability
 from presage.spaces import Array
-from presage.task.spans import in_words
+from presage.task.spans import ROW, in_words
 
 
 class ProxyCard(NamedTuple):
@@ -185,8 +185,7 @@ def _times(blocks: TimeBlocks) -> Times:
 
 
 def _spans(blocks: TimeBlocks) -> str:
-    span = f"{blocks.span // ROW:,} rows" if blocks.in_rows else in_words(blocks.span)
-    return f"blocks of {span}, longer where little is known"
+    return f"blocks of {in_words(blocks.span, blocks.in_rows)}, longer where little is known"
 
 
 def score_section(found: Backtest) -> PageSection:

@@ -53,15 +53,10 @@ def by_column(task: Task, name: str) -> str:
 
 
 def parts_of(task: Task, by: str, words: Array) -> Iterator[tuple[str, Array]]:
-    """The names of the segments of a column [N], and which rows (bool [N]) each has.
-
-    >>> from presage.backtesting.segments import _by_number
-    >>> [name for name, _ in _by_number(np.array([1.0, 2.0, 3.0, 4.0, np.nan]))]
-    ['1', '2', '3', '4']
-    """
+    """The names of the segments of a column [N], and which rows (bool [N]) each has."""
     there = np.array([word is not None for word in words])
     values, place = np.unique(np.where(there, words, "").astype(str), return_inverse=True)
-    sizes = np.bincount(place[there], minlength=len(values))
+    sizes: Array = np.bincount(place[there], minlength=len(values))
     numbers = _numbers(values[sizes > 0])
     named = any(isinstance(feature, Category) and by in (feature.name, feature.column) for feature in task.instance)
     if numbers is not None and np.count_nonzero(sizes) > MOST and not named:
@@ -88,7 +83,11 @@ def _numbers(values: Array) -> Array | None:
 
 
 def _by_number(numbers: Array) -> Iterator[tuple[str, Array]]:
-    """Quarters of equally many rows, from the least numbers to the greatest; equal numbers stay together."""
+    """Quarters of equally many rows, from the least numbers to the greatest; equal numbers stay together.
+
+    >>> [(name, rows.tolist()) for name, rows in _by_number(np.array([5.0, 1.0, np.nan, 1.0]))]
+    [('1', [False, True, False, True]), ('5', [True, False, False, False])]
+    """
     there = ~np.isnan(numbers)
     edges = np.unique(np.quantile(numbers[there], (0.25, 0.5, 0.75), method="lower"))
     quarter = np.searchsorted(edges, numbers, side="left")

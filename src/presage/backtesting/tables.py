@@ -5,11 +5,12 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 
 from presage.backtesting.delays import DelayCurve
-from presage.backtesting.over_time import ROW, OverTime, TimeBlocks, best_in_blocks
+from presage.backtesting.over_time import OverTime, TimeBlocks, best_in_blocks
 from presage.dataframes import Columns, as_csv, columns_of
 from presage.logs.tables import parquet_files
 from presage.metrics.calibration import Reliability
 from presage.spaces import Array
+from presage.task.spans import ROW
 
 
 def table_files(tables: Mapping[str, Columns]) -> dict[str, bytes]:

@@ -20,6 +20,7 @@ from presage.cli.output import (
     show_result,
     show_results,
     table_width,
+    tell_edges,
     tell_exclusions,
 )
 from presage.files import check_results_folder
@@ -52,6 +53,7 @@ def backtest(log: str, task_file: Path, out: Path | None, as_json: bool, **optio
     if out:
         check_results_folder(out)
     result = play_backtest(log, task_file, progress=show_progress, **options)
+    tell_edges(result.settings)
     tell_exclusions(result.left_out)
     written = result.save(out, progress=show_progress) if out else None
     if as_json:

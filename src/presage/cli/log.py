@@ -67,9 +67,11 @@ def replay(folder: Path, as_json: bool) -> int:
         found = fold_log(folder_forecaster(folder), kept.store, kept.horizons, folder / "snapshots", progress)
     if as_json:
         click.echo(json.dumps(found._asdict()))
-    console.print(f"State {found.state} at position {found.position:,}, {found.predictions:,} predictions before it.")
-    for position, same in found.snapshots.items():
-        console.print(f"Snapshot at {int(position):,}: {'the same' if same else 'SOMETHING ELSE'}.")
+    else:
+        before = f"{found.predictions:,} predictions before it"
+        show_result(f"State {found.state} at position {found.position:,}, {before}.")
+        for position, same in found.snapshots.items():
+            show_result(f"Snapshot at {int(position):,}: {'the same' if same else 'SOMETHING ELSE'}.")
     return 0 if all(found.snapshots.values()) else 1
 
 

@@ -7,8 +7,9 @@ from typing import Any
 import click
 import numpy as np
 
-from presage.cli.output import console, json_option, show_results, tell_exclusions
+from presage.cli.output import console, json_option, show_results, tell_edges, tell_exclusions
 from presage.errors import OutputError
+from presage.logs.cuts import found_cuts, resolve_cuts
 from presage.logs.engines import ENGINES
 from presage.logs.first_task import first_task
 from presage.logs.rows import LogRows, read_log
@@ -31,10 +32,13 @@ def task() -> None:
 def check(file: Path, log: str | None, engine: str, as_json: bool) -> int:
     """Say what a task file means, or what is wrong with it; with a log, whether the log fits it."""
     found = load_task(file)
-    result = _meaning(found)
     if log is not None:
         with console.status("reading the log"):
+            found = resolve_cuts(found, log, engine=engine)
             rows, excluded = read_log(found, log, engine=engine)
+        tell_edges({"edges": found_cuts(found)})
+    result = _meaning(found)
+    if log is not None:
         result |= _shape(rows, found.in_rows)
     if as_json:
         click.echo(json.dumps(result | ({"left_out": excluded.counts} if log is not None else {})))
@@ -67,8 +71,11 @@ def init(log: str, out: Path | None) -> int:
 
 
 def _meaning(found: Task) -> dict[str, Any]:
-    signals = {signal.name: {"values": list(signal.values), "horizon": str(signal.horizon), "absent": signal.absent}
-               for signal in found.signals}  # fmt: skip
+    signals = {
+        signal.name: {"values": list(signal.values), "horizon": str(signal.horizon), "absent": signal.absent}
+        | ({"edges": str(signal.cuts)} if signal.cuts else {})
+        for signal in found.signals
+    }
     return {
         "name": found.name,
         "features": [feature.name for feature in found.instance],

@@ -1,14 +1,15 @@
 """Whether a log that was read out of core fits into memory once it is arrays."""
 
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import duckdb
 import numpy as np
 
-from presage.errors import DataError
+from presage.errors import DataError, SettingError
 from presage.logs.cleaning import Exclusions, check_values, clean_log
 from presage.logs.columns import LABEL, TIME, WantedColumn, wanted_events, wanted_moments, wanted_predictions
 from presage.logs.csv_errors import one_line
@@ -169,6 +170,20 @@ def read_log(
         raw: Whether the features are wanted as JSON, too.
         extra: Further columns of the log that are wanted as text.
     """
+    for signal in task.signals:
+        if signal.cuts and signal.cuts.is_open:
+            remedy = "give them as numbers, or let presage.logs.cuts.resolve_cuts find them in the log"
+            raise SettingError(f"{task.path(signal)}.edges are not numbers yet", str(signal.cuts), remedy)
+    with opened_engine(task, engine, memory, session) as (connection, working):
+        name, unused = join_log(task, log, working, moments, extra)
+        return _rows(connection, task, name, unused, raw=raw, extra=extra)
+
+
+@contextmanager
+def opened_engine(
+    task: Task, engine: str, memory: str, session: Any
+) -> Iterator[tuple[duckdb.DuckDBPyConnection, LogEngine]]:
+    """A database on disk and the engine that brings the log of a task into it, for as long as both are used."""
     if task.in_rows and engine == "spark":
         remedy = "use the engine duckdb, or give the log a column of times"
         raise DataError("Spark does not keep the order of the rows", engine, remedy)
@@ -180,8 +195,7 @@ def read_log(
             connection.execute("USE scratch")
             try:
                 with engine_called(engine, connection, folder, session) as working:
-                    name, unused = join_log(task, log, working, moments, extra)
-                    return _rows(connection, task, name, unused, raw=raw, extra=extra)
+                    yield connection, working
             except duckdb.Error as error:
                 remedy = "correct the log, or make room on the disk"
                 raise DataError("the log cannot be read to its end", one_line(error), remedy) from error
@@ -234,4 +248,6 @@ def _rows(
 
 def _words(column: Array) -> Array:
     """Text as objects, None where there is none."""
-    return np.where(np.ma.getmaskarray(column), None, np.ma.getdata(column))
+    words = np.asarray(np.ma.getdata(column), object).copy()
+    words[np.ma.getmaskarray(column)] = None
+    return words

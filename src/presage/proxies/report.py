@@ -14,6 +14,7 @@ from presage.dataframes import Table, as_csv
 from presage.errors import SettingError
 from presage.files import write_results
 from presage.logs.cleaning import Exclusions
+from presage.logs.cuts import found_cuts, resolve_cuts
 from presage.logs.leak_guards import LogWarning
 from presage.logs.rows import LogRows, SignalRows, read_log
 from presage.metrics.families import numbered
@@ -24,10 +25,8 @@ from presage.proxies.gain import DAY
 from presage.proxies.judge import judge_proxy
 from presage.proxies.signals import PredictionRows, ProxyCandidate
 from presage.spaces import Array
-from presage.task.spans import Span, span
+from presage.task.spans import ROW, Span, span
 from presage.task.task import Task, load_task
-
-ROW = 1_000_000
 
 
 @dataclass(frozen=True)
@@ -52,10 +51,11 @@ class ProxyReport:
 
     def as_json(self) -> dict[str, Any]:
         """The cards and warnings as JSON values."""
-        return {
+        found: dict[str, Any] = {
             "proxies": [card.as_json() for card in self.cards],
             "warnings": [warning.as_json() for warning in self.warnings],
         }
+        return found | {"edges": self.settings["edges"]} if "edges" in self.settings else found
 
     def save(self, folder: str | Path) -> Path:
         """Where the cards are now kept: proxies.json, with the settings, and proxies.csv."""
@@ -96,12 +96,15 @@ def judge_proxies(
     task = task if isinstance(task, Task) else load_task(task)
     wanted = with_horizons(task, None if horizons is None else _spans(horizons))
     with progress("reading the log", None):
+        wanted = resolve_cuts(wanted, log, engine=engine)
         rows, left_out = read_log(wanted, log, engine=engine)
     with progress("proxies: judged", candidate_count(wanted, cuts=cuts)) as step:
         cards = judge_log(wanted, rows, cuts=cuts, progress=lambda _: step(1))
     names = [each.name for each in wanted.proxies]
     source = str(log) if isinstance(log, str | Path) else "dataframe"
     settings = {"log": source, "task": task.text, "proxies": names, "cuts": cuts, "engine": engine}
+    if edges := found_cuts(wanted):
+        settings["edges"] = edges
     return ProxyReport(tuple(cards), left_out, settings, rows.warnings)
 
 
@@ -149,7 +152,7 @@ def log_predictions(task: Task, rows: LogRows) -> PredictionRows:
 
 def _unit(task: Task) -> int:
     """The microseconds of the unit that moments are counted in: days, or rows of a log without times."""
-    return ROW if getattr(task, "in_rows", False) else DAY
+    return ROW if task.in_rows else DAY
 
 
 def _candidates(task: Task, rows: LogRows, cuts: bool) -> Iterator[ProxyCandidate]:
