@@ -16,7 +16,9 @@ from presage.logs.csv_errors import one_line
 from presage.logs.encoding import fetch, fetch_instances, learn_vocabularies, order_rows
 from presage.logs.engines import LogEngine, engine_called
 from presage.logs.event_windows import unused_events, windowed_signals
-from presage.logs.leak_guards import LogWarning
+from presage.logs.leak_guards import LogWarning, leak_warnings
+from presage.logs.repeated_rows import repeated_row_warnings
+from presage.logs.signal_delays import SignalDelays, delay_warnings, signal_delays
 from presage.logs.signals import labelled_predictions, prediction_rows
 from presage.logs.tables import connected, sql_text
 from presage.spaces import Array, Features, Instance
@@ -137,6 +139,7 @@ class LogRows(NamedTuple):
     json: Array | None = None  # text [N]: the features as a JSON object by name, where they were asked for
     extra: dict[str, Array] | None = None  # text [N] or None, by column of the log: those asked for beside the task's
     warnings: tuple[LogWarning, ...] = ()  # what to look at before believing a score
+    delays: tuple[SignalDelays, ...] = ()  # of the proxies, then of the outcome
 
     def proxy(self, name: str | None = None) -> SignalRows:
         """A candidate by name; the first where no name is given."""
@@ -217,6 +220,12 @@ def _rows(
     check_memory(name, judged.kept, features, len(task.signals))
     extras = {column: f"{EXTRA}{n}" for n, column in enumerate(extra)}
     order_rows(connection, task, vocabularies, raw, tuple(extras.values()))
+    delays = signal_delays(connection, task)
+    warnings = (
+        *leak_warnings(connection, task),
+        *repeated_row_warnings(connection, task),
+        *delay_warnings(connection, task, delays),
+    )
     served = task.log.model is not None
     revealed = tuple(
         SignalRows(
@@ -239,6 +248,8 @@ def _rows(
         models=fetch(connection, "model") if served else None,
         json=fetch(connection, "json") if raw else None,
         extra={column: _words(fetch(connection, ours)) for column, ours in extras.items()} or None,
+        warnings=warnings,
+        delays=delays,
     )
     if rows.models is not None and (np.diff(rows.models) < 0).any():
         wrong, remedy = f"the models of {name} do not follow their predictions", "export the log again"
