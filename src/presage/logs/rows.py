@@ -14,7 +14,7 @@ from presage.logs.cleaning import Exclusions, check_values, clean_log
 from presage.logs.columns import LABEL, TIME, WantedColumn, wanted_events, wanted_moments, wanted_predictions
 from presage.logs.csv_errors import one_line
 from presage.logs.encoding import fetch, fetch_instances, learn_vocabularies, order_rows
-from presage.logs.engines import LogEngine, engine_called
+from presage.logs.engines import LogEngine, engine_called, reading_of
 from presage.logs.event_windows import unused_events, windowed_signals
 from presage.logs.leak_guards import LogWarning, leak_warnings
 from presage.logs.repeated_rows import repeated_row_warnings
@@ -160,6 +160,7 @@ def read_log(
     session: Any = None,
     raw: bool = False,
     extra: Sequence[str] = (),
+    skip_bad_lines: bool = False,
 ) -> tuple[LogRows, Exclusions]:
     """The rows of a log, and what was left out of it or stayed unknown.
 
@@ -172,24 +173,33 @@ def read_log(
         session: A Spark session; without one Spark is started, and stopped in the end.
         raw: Whether the features are wanted as JSON, too.
         extra: Further columns of the log that are wanted as text.
+        skip_bad_lines: Whether lines of CSV or NDJSON that cannot be read are left out and counted.
     """
     for signal in task.signals:
         if signal.cuts and signal.cuts.is_open:
             remedy = "give them as numbers, or let presage.logs.cuts.resolve_cuts find them in the log"
             raise SettingError(f"{task.path(signal)}.edges are not numbers yet", str(signal.cuts), remedy)
-    with opened_engine(task, engine, memory, session) as (connection, working):
+    with opened_engine(task, engine, memory, session, (log, moments), skip_bad_lines) as (connection, working):
         name, unused = join_log(task, log, working, moments, extra)
-        return _rows(connection, task, name, unused, raw=raw, extra=extra)
+        rows, excluded = _rows(connection, task, name, unused, raw=raw, extra=extra)
+        return rows, working.left_out.plus(excluded)
 
 
 @contextmanager
 def opened_engine(
-    task: Task, engine: str, memory: str, session: Any
+    task: Task, engine: str, memory: str, session: Any, given: tuple[Any, Any], skip_bad_lines: bool = False
 ) -> Iterator[tuple[duckdb.DuckDBPyConnection, LogEngine]]:
     """A database on disk and the engine that brings the log of a task into it, for as long as both are used."""
     if task.in_rows and engine == "spark":
         remedy = "use the engine duckdb, or give the log a column of times"
         raise DataError("Spark does not keep the order of the rows", engine, remedy)
+    log, moments = given
+    logs = (
+        [log, moments or (task.log.moments and task.folder / task.log.moments)]
+        if isinstance(task.log, EventColumns)
+        else [log]
+    )
+    reading = reading_of(task, logs, skip_bad_lines=skip_bad_lines)
     with tempfile.TemporaryDirectory(prefix="presage-") as scratch:
         folder = Path(scratch)
         with connected(memory_limit=memory, temp_directory=str(folder / "spill")) as connection:
@@ -197,7 +207,7 @@ def opened_engine(
             connection.execute(f"ATTACH {sql_text(str(folder / 'rows.duckdb'))} AS scratch")
             connection.execute("USE scratch")
             try:
-                with engine_called(engine, connection, folder, session) as working:
+                with engine_called(engine, connection, folder, session, reading) as working:
                     yield connection, working
             except duckdb.Error as error:
                 remedy = "correct the log, or make room on the disk"
