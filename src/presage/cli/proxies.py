@@ -6,7 +6,15 @@ from pathlib import Path
 
 import click
 
-from presage.cli.output import console, json_option, show_progress, show_table, skip_option, tell_edges, tell_exclusions
+from presage.cli.output import (
+    json_option,
+    show_progress,
+    show_result,
+    show_results,
+    skip_option,
+    tell_edges,
+    tell_exclusions,
+)
 from presage.files import check_results_folder
 from presage.logs.engines import ENGINES
 from presage.metrics.intervals import Estimate
@@ -65,14 +73,24 @@ def proxies(  # noqa: PLR0917
         report.save(out)
     if as_json:
         click.echo(json.dumps(report.as_json()))
-    show_table(HEAD, [_row(card) for card in report.cards])
+        return 0
+    for warning in report.warnings:
+        show_result(warning.words, strong=True)
+    show_results(HEAD, [_row(card) for card in report.cards])
+    show_result()
     for card in report.cards:
-        console.print(f"\n{card.name}: {card.verdict}", markup=False, soft_wrap=True)
+        show_result(f"{card.name}: {card.verdict}")
     return 0
 
 
 def _row(card: Card) -> list[str]:
-    lead = "unknown" if math.isnan(card.lead.value) else spoken(card.lead.value) if card.lead.value > 0 else "none"
+    lead = (
+        "unknown"
+        if math.isnan(card.lead.value)
+        else spoken(card.lead.value, card.unit)
+        if card.lead.value > 0
+        else "none"
+    )
     p = "<0.01" if card.stability_p < 0.01 else f"{card.stability_p:.2f}"
     gains = [_spread(each) for each in (card.gain, card.new, card.overall)]
     told = [_spread(card.information), _spread(card.gap), _spread(card.share, 2)]

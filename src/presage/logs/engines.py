@@ -219,7 +219,10 @@ class DuckDBEngine:
     ) -> None:
         """Nothing, or the error of columns in which times or numbers are not written as they should be."""
         times = {one.column: one for one in wanted if one.kind is TIME}.values()
-        written = [TimeColumn(one.column, one.key, types[one.column], values[one.name]) for one in times]
+        written = [
+            TimeColumn(one.column, one.key, types[one.column], values[one.name], one.key.endswith(".happened_at"))
+            for one in times
+        ]
         check_times(self.connection, source.name, relation, written, self.reading.times)
         for one in wanted:
             if one.kind in (NUMBER, WHOLE) and types[one.column] == "VARCHAR":

@@ -1,7 +1,7 @@
 """Whether a log that was read out of core fits into memory once it is arrays."""
 
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -11,18 +11,23 @@ import numpy as np
 
 from presage.errors import DataError, SettingError
 from presage.logs.cleaning import Exclusions, check_values, clean_log
-from presage.logs.columns import TIME, wanted_events, wanted_moments, wanted_predictions
+from presage.logs.columns import LABEL, TIME, WantedColumn, wanted_events, wanted_moments, wanted_predictions
 from presage.logs.csv_errors import one_line, reading_errors
 from presage.logs.encoding import fetch, fetch_instances, learn_vocabularies, order_rows
 from presage.logs.engines import LogEngine, LogReading, engine_called, reading_of
 from presage.logs.event_windows import unused_events, windowed_signals
-from presage.logs.leak_guards import LogWarning
+from presage.logs.leak_guards import LogWarning, leak_warnings
+from presage.logs.repeated_rows import repeated_row_warnings
+from presage.logs.signal_delays import SignalDelays, delay_warnings, signal_delays
 from presage.logs.signals import labelled_predictions, prediction_rows
 from presage.logs.tables import connected, sql_text
 from presage.spaces import Array, Features, Instance
 from presage.task.columns import EventColumns
 from presage.task.spans import in_words
 from presage.task.task import Task, Vocabulary
+
+EXTRA = "extra"
+"""Our name for a column that is read beside those of the task, before its number."""
 
 GIB = 2**30
 MEMINFO = Path("/proc/meminfo")
@@ -49,11 +54,14 @@ def check_memory(name: str, rows: int, features: Features, signals: int) -> None
         raise DataError(wrong, found, "give a part of the log, such as fewer months, or a larger machine")
 
 
-def join_log(task: Task, log: Any, engine: LogEngine, moments: Any = None) -> tuple[str, dict[str, int]]:
+def join_log(
+    task: Task, log: Any, engine: LogEngine, moments: Any = None, extra: Sequence[str] = ()
+) -> tuple[str, dict[str, int]]:
     """What errors call the log, which now stands as `joined`; and how many events were of no use, by reason."""
+    further = tuple(WantedColumn(f"{EXTRA}{n}", column, LABEL, "--by") for n, column in enumerate(extra))
     if isinstance(task.log, EventColumns):
-        return _join_events(task, task.log, log, engine, moments)
-    wanted = wanted_predictions(task)
+        return _join_events(task, task.log, log, engine, moments=moments, further=further)
+    wanted = (*wanted_predictions(task), *further)
     name = engine.read("predictions", log, wanted)
     times = [f"max({one.name})" for one in wanted if one.kind is TIME and one.name[0] == "t"]
     last = f"greatest({', '.join(['max(shown_at)', *times])})" if times else "max(shown_at)"
@@ -64,13 +72,13 @@ def join_log(task: Task, log: Any, engine: LogEngine, moments: Any = None) -> tu
 
 
 def _join_events(
-    task: Task, columns: EventColumns, log: Any, engine: LogEngine, moments: Any
+    task: Task, columns: EventColumns, log: Any, engine: LogEngine, *, moments: Any, further: tuple[WantedColumn, ...]
 ) -> tuple[str, dict[str, int]]:
-    wanted = wanted_events(task, columns)
+    wanted = (*wanted_events(task, columns), *(() if columns.moments else further))
     name = engine.read("events", log, wanted)
     chosen = tuple(one for one in wanted if one.name not in ("at", "kind"))
     if columns.moments:
-        chosen = wanted_moments(task, columns)
+        chosen = (*wanted_moments(task, columns), *further)
         engine.read("moments", task.folder / columns.moments if moments is None else moments, chosen)
     first, end, rows = engine.ask('SELECT min("at"), max("at"), count(*) FROM events')
     until = _check_length(task, name, columns.at, (first, end, rows))
@@ -129,7 +137,9 @@ class LogRows(NamedTuple):
     vocabularies: dict[str, Vocabulary]  # by feature
     models: Array | None = None  # int64 [N]: of a log that a service exported, the position its model had learnt up to
     json: Array | None = None  # text [N]: the features as a JSON object by name, where they were asked for
+    extra: dict[str, Array] | None = None  # text [N] or None, by column of the log: those asked for beside the task's
     warnings: tuple[LogWarning, ...] = ()  # what to look at before believing a score
+    delays: tuple[SignalDelays, ...] = ()  # of the proxies, then of the outcome
 
     def proxy(self, name: str | None = None) -> SignalRows:
         """A candidate by name; the first where no name is given."""
@@ -149,6 +159,7 @@ def read_log(
     memory: str = MEMORY,
     session: Any = None,
     raw: bool = False,
+    extra: Sequence[str] = (),
     skip_bad_lines: bool = False,
 ) -> tuple[LogRows, Exclusions]:
     """The rows of a log, and what was left out of it or stayed unknown.
@@ -161,6 +172,7 @@ def read_log(
         memory: What DuckDB may use before it goes to the disk.
         session: A Spark session; without one Spark is started, and stopped in the end.
         raw: Whether the features are wanted as JSON, too.
+        extra: Further columns of the log that are wanted as text.
         skip_bad_lines: Whether lines of CSV or NDJSON that cannot be read are left out and counted.
     """
     for signal in task.signals:
@@ -169,8 +181,8 @@ def read_log(
             raise SettingError(f"{task.path(signal)}.edges are not numbers yet", str(signal.cuts), remedy)
     reading = reading_of(task, log, moments, skip_bad_lines=skip_bad_lines)
     with opened_engine(task, engine, memory, session, reading) as (connection, working):
-        name, unused = join_log(task, log, working, moments)
-        rows, excluded = _rows(connection, task, name, unused, raw)
+        name, unused = join_log(task, log, working, moments, extra)
+        rows, excluded = _rows(connection, task, name, unused, raw=raw, extra=extra)
         return rows, working.left_out.plus(excluded)
 
 
@@ -197,14 +209,27 @@ def opened_engine(
 
 
 def _rows(
-    connection: duckdb.DuckDBPyConnection, task: Task, name: str, unused: dict[str, int], raw: bool
+    connection: duckdb.DuckDBPyConnection,
+    task: Task,
+    name: str,
+    unused: dict[str, int],
+    *,
+    raw: bool,
+    extra: Sequence[str],
 ) -> tuple[LogRows, Exclusions]:
     judged = clean_log(connection, task, name)
     check_values(connection, task, name)
     vocabularies = learn_vocabularies(connection, task, name)
     features = task.features(vocabularies)
     check_memory(name, judged.kept, features, len(task.signals))
-    order_rows(connection, task, vocabularies, raw)
+    extras = {column: f"{EXTRA}{n}" for n, column in enumerate(extra)}
+    order_rows(connection, task, vocabularies, raw, tuple(extras.values()))
+    delays = signal_delays(connection, task)
+    warnings = (
+        *leak_warnings(connection, task),
+        *repeated_row_warnings(connection, task),
+        *delay_warnings(connection, task, delays),
+    )
     served = task.log.model is not None
     revealed = tuple(
         SignalRows(
@@ -226,8 +251,18 @@ def _rows(
         vocabularies=vocabularies,
         models=fetch(connection, "model") if served else None,
         json=fetch(connection, "json") if raw else None,
+        extra={column: _words(fetch(connection, ours)) for column, ours in extras.items()} or None,
+        warnings=warnings,
+        delays=delays,
     )
     if rows.models is not None and (np.diff(rows.models) < 0).any():
         wrong, remedy = f"the models of {name} do not follow their predictions", "export the log again"
         raise DataError(wrong, int(rows.id[np.argmax(np.diff(rows.models) < 0)]), remedy)
     return rows, judged.excluded._replace(counts=unused | judged.excluded.counts)
+
+
+def _words(column: Array) -> Array:
+    """Text as objects, None where there is none."""
+    words = np.asarray(np.ma.getdata(column), object).copy()
+    words[np.ma.getmaskarray(column)] = None
+    return words
