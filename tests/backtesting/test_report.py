@@ -11,8 +11,8 @@ import numpy as np
 import pytest
 
 from presage.backtesting.backtest import Backtest, BacktestSeconds, run_backtest
-from presage.backtesting.families import MEANINGS
-from presage.backtesting.page import BacktestRun, ProxyCard
+from presage.backtesting.families import MEANINGS, stand_ins
+from presage.backtesting.page import BacktestRun, ProxyCard, loss_section, winner_section
 from presage.backtesting.report import report_files
 from presage.charts import pages
 from presage.cli.entry import cli
@@ -22,6 +22,7 @@ from presage.logs.signals import NEVER_AT
 from presage.metrics.losses import log_loss
 from presage.task.task import Task, load_task
 from tests.charts.browser import needs_browser, open_page
+from tests.charts.test_pages import data_of
 
 WARNING = LogWarning(
     "tells-the-outcome", "st<ate", "It gives the outcome away: leave it out.", {"auc": 0.98765, "n": 7}
@@ -184,6 +185,21 @@ def test_the_page_reads_from_the_verdict_to_the_settings(files: dict[str, bytes]
     assert "rows without &lt;a&gt; time: 3" in written
     assert "no score used feedback before its moment" in written
     assert "cannot see is a feature that already contains the outcome" in written
+
+
+def test_no_curve_is_drawn_and_nobody_wins_before_an_outcome_is_known(
+    shop: tuple[Task, LogRows], found: Backtest
+) -> None:
+    rows = shop[1]
+    first = float(rows.outcome.known_at.min()) / 1000
+    shown = stand_ins({name: score.losses.overall.mean for name, score in found.scores.items()})
+    for section in (loss_section(found.over_time, shown, rows), winner_section(found.over_time, shown)):
+        assert len(section.panels) == 2
+        for panel in section.panels:
+            drawn = [row for row in data_of(panel.chart) if "from" in row]
+            known = [row for row in drawn if row.get("value", row.get("loss")) is not None]
+            assert known
+            assert min(row["from"] for row in known) >= first
 
 
 def test_a_report_of_few_forecasters_leaves_out_what_is_not_there(

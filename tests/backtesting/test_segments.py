@@ -127,8 +127,8 @@ def test_a_segment_with_too_few_outcomes_has_no_scores(task: Task) -> None:
 
 
 def test_a_column_that_is_not_there_is_refused(log: Path, task: Task) -> None:
-    with pytest.raises(DataError, match=r"log.csv lacks the columns contry: .* rename or add them.*--by"):
-        presage.backtest(log, task, by="contry")
+    with pytest.raises(DataError, match=r"log.csv lacks the columns kountry: .* rename or add them.*--by"):
+        presage.backtest(log, task, by="kountry")
 
 
 def test_events_take_the_column_from_the_event_that_is_the_prediction(tmp_path: Path) -> None:

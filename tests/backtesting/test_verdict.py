@@ -110,6 +110,14 @@ def test_a_log_that_ends_before_any_outcome_is_learnt_tells_nothing() -> None:
     assert "nan" not in words
 
 
+def test_warnings_come_before_what_to_do_next() -> None:
+    over = OverDirect("direct-table", about(0.1), about(0.1))
+    gain = ProxyGain("residual-table", over, over, percent_of(about(0.1), 1.0), percent_of(about(0.1), 1.0))
+    found = verdict(scores(direct_table=0.6, residual_table=0.5, mixture=0.5), gain, HONEST, "mixture", warned=True)
+    steps = [sentence for sentence in found if sentence.startswith("Next: ")]
+    assert [step.split(":")[1][:15] for step in steps] == [" look into the ", " use mixture; p"]
+
+
 def test_a_default_that_is_far_behind_is_not_what_to_use_next() -> None:
     assert "Next: use residual-table; presage serve runs it." in said(about(0.1), about(0.1), mixture=0.7)
 

@@ -129,7 +129,7 @@ def test_times_of_success_are_signals_and_a_status_that_knows_them_is_left_out(t
     assert {one.column for one in task.instance} == {"customer", "pages"}
     assert '# status = { kind = "category" }  # looks like a status that changes later: it explains 9' in text
     assert (
-        '# invoice = { kind = "category", missing = "none" }  # it is filled in 100% of the rows with outcome' in text
+        '# invoice = { kind = "category", missing = "none" }  # it is filled in 100 % of the rows with outcome' in text
     )
     assert "# shipped_at = " in text
     assert "# a time after the prediction" in text
@@ -187,7 +187,7 @@ def test_a_few_long_delays_do_not_stretch_a_horizon(tmp_path: Path, sales: Sales
     }
     text, task, _ = drafted(tmp_path, columns)
     assert str(task.outcome.horizon) == "10 days"
-    assert "# holds 95% of the delays seen; the longest would need 150 days" in text
+    assert "# holds 95 % of the delays seen; the longest would need 150 days" in text
 
 
 def test_times_that_are_not_iso_are_named_with_their_format(tmp_path: Path, sales: Sales) -> None:

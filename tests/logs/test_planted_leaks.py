@@ -263,7 +263,7 @@ def test_a_column_filled_only_where_an_outcome_came_is_warned_of(tmp_path: Path)
     filled = [NOTES[n % 4] if known else None for n, known in enumerate(given.known)]
     found = read_with(given, tmp_path, CATEGORY, filled).warnings
     assert [(one.kind, one.column) for one in found] == [("filled-with-the-outcome", "f")]
-    assert "in 100% of the rows whose outcome is known and in 0% of those whose outcome never came" in found[0].text
+    assert "in 100 % of the rows whose outcome is known and in 0 % of those whose outcome never came" in found[0].text
 
 
 def test_rows_written_twice_are_warned_of_though_their_ids_differ(tmp_path: Path) -> None:

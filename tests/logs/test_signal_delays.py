@@ -43,7 +43,7 @@ def test_delays_are_those_that_the_rows_tell(tmp_path: Path, absent: bool) -> No
 def test_delays_that_are_all_the_same_are_said_once() -> None:
     assert SignalDelays("proxy", 10, 10, 0, 0, 0, 0, (DAY, DAY, DAY)).words() == "known after 1 day"
     words = SignalDelays("proxy", 2000, 1, 1, 0, 1999, 0, (0, 0, 0)).words()
-    assert words == "known after 0 seconds; 0.05% known at once, 99.9% not yet known at the end of the log"
+    assert words == "known after 0 seconds; 0.05 % known at once, 99.9 % not yet known at the end of the log"
 
 
 def rows_with(proxy: int, outcome: int, at_once: int = 0) -> list[tuple[Any, ...]]:

@@ -155,7 +155,7 @@ class Backtest:
     @property
     def judged(self) -> list[str]:
         """The verdict without warnings and the base rate."""
-        return verdict(self.scores, self.proxy_gain, self.leak_check, DEFAULT)
+        return verdict(self.scores, self.proxy_gain, self.leak_check, DEFAULT, warned=bool(self.warnings))
 
     def as_json(self, seconds: BacktestSeconds) -> dict[str, Any]:
         """The results as JSON values."""

@@ -90,7 +90,7 @@ def _by_number(numbers: Array) -> Iterator[tuple[str, Array]]:
     """
     there = ~np.isnan(numbers)
     edges = np.unique(np.quantile(numbers[there], (0.25, 0.5, 0.75), method="lower"))
-    quarter = np.searchsorted(edges, numbers, side="left")
+    quarter: Array = np.searchsorted(edges, numbers, side="left")
     for each in numbered(quarter[there])[0]:
         rows = there & (quarter == each)
         low, high = f"{numbers[rows].min():g}", f"{numbers[rows].max():g}"

@@ -62,9 +62,17 @@ class ProxyGain(NamedTuple):
         return [worth(percent) for percent in (self.percent, self.percent_new) if not math.isnan(percent.mean)]
 
 
-def verdict(scores: Scores, gain: ProxyGain | None, leaks: LeakCheck, default: str) -> list[str]:
-    """Sentences from the most to the least important: the early sign first, what to do next last."""
-    said = [*_proxy(gain), *_next(scores, gain, default), *_nats(gain), _best(scores)]
+def verdict(
+    scores: Scores, gain: ProxyGain | None, leaks: LeakCheck, default: str, *, warned: bool = False
+) -> list[str]:
+    """Sentences from the most to the least important: the early sign, what to do next, and then the figures.
+
+    `warned` is whether there are warnings of the log, which come first then.
+    """
+    after = (
+        ["Next: look into the warnings first; what follows holds only if they have a good reason."] if warned else []
+    )
+    said = [*_proxy(gain), *after, *_next(scores, gain, default), *_nats(gain), _best(scores)]
     said += [*_default(scores, default), *_waiting(scores, default)]
     if leaks.moved:
         return [f"Do not trust these numbers: {leaks.moved:,} scores moved when later labels were changed.", *said]

@@ -16,7 +16,7 @@ from presage.logs.sources import Source, open_source
 from presage.logs.tables import connected, quoted, sql_text
 
 WHOLE = 2_000_000
-"""Rows up to which all of a log is looked at; of a longer one every so-manieth row, and the draft says so."""
+"""Rows up to which all of a log is looked at; of a longer one every second, third ... row, and the draft says so."""
 
 MOST_LISTED = 20
 

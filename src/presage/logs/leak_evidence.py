@@ -19,6 +19,18 @@ PURE = 0.95
 """A value belongs to a label if this share of its fitted rows has it."""
 
 
+def percent(share: float) -> str:
+    """A share as people read it; never all or nothing where it is not.
+
+    >>> percent(0.001), percent(2 / 3), percent(0.9999), percent(1)
+    ('0.1 %', '67 %', '99.9 %', '100 %')
+    """
+    hundredths = 100 * share
+    if 0.99 < share < 1:
+        return f"{min(hundredths, 99.9):.1f} %"
+    return f"{hundredths:.2g} %" if 0 < share < 0.01 else f"{hundredths:.0f} %"
+
+
 class Determined(NamedTuple):
     """The values of a column that go with one label: how reliably, and how much of that label they cover."""
 

@@ -10,7 +10,7 @@ import duckdb
 import numpy as np
 
 from presage.logs.columns import LATEST, feature_name
-from presage.logs.leak_evidence import Determined, Told, binned, delay_scores, ordered, told
+from presage.logs.leak_evidence import Determined, Told, binned, delay_scores, ordered, percent, told
 from presage.logs.log_sample import LogSample, log_sample
 from presage.logs.signals import Fate
 from presage.logs.tables import sql_text
@@ -123,7 +123,7 @@ def _told_signal(task: Task, feature: Feature, signal: Signal, symbols: Array, v
         found = told(codes[known], symbols[known], len(signal.values))
         sure = _sure(found) if found and of_outcome else None
         if found and found.explained >= (TELLS if of_outcome else TELLS_DELAY):
-            part = f"{int(100 * found.explained)}%"
+            part = percent(found.explained)
             text = f"It explains {part} of the entropy of {signal.name} in rows held out from the fit"
         elif found and sure:
             hits = f"{round(sure.precision * sure.rows):,} of {sure.rows:,} rows held out from the fit"
@@ -166,8 +166,8 @@ def _by_gaps(sample: LogSample, task: Task, feature: Feature, name: str) -> LogW
         if found and (found.explained >= TELLS_BY_GAPS or sure):
             filled = [((~gaps[which])[labels[which] == k].mean(), names[k]) for k in np.unique(labels[which])]
             (most, there), (least, here) = max(filled), min(filled)
-            text = f"It is filled in {most:.0%} of the rows {there} and in {least:.0%} of those {here}: {REMEDY}."
-            return LogWarning("filled-with-the-outcome", feature.column, text, _evidence(found, sure))
+            text = f"It is filled in {percent(most)} of the rows {there} and in {percent(least)} of those {here}"
+            return LogWarning("filled-with-the-outcome", feature.column, f"{text}: {REMEDY}.", _evidence(found, sure))
     return None
 
 
@@ -196,8 +196,8 @@ def _times_after(
     if not there.any() or after.mean() < AFTER:
         return None
     text = (
-        f"It holds times after {task.log.shown_at} in {after.mean():.0%} of its rows: leave it out unless it is a plan "
-        "that was known when the prediction was made."
+        f"It holds times after {task.log.shown_at} in {percent(after.mean())} of its rows: leave it out unless it is a "
+        "plan that was known when the prediction was made."
     )
     figures: dict[str, float | int | str] = {"share": round(float(after.mean()), 4), "rows": int(after.sum())}
     return LogWarning("after-the-prediction", feature.column, text, figures)
@@ -246,8 +246,8 @@ def _by_parts(sample: LogSample, task: Task, feature: Feature, name: str, number
         sure = _sure(found) if found else None
         if found and (found.explained >= TELLS_BY_GAPS or sure):
             text = (
-                f"It looks like an id, and {what} explains {max(found.explained, 0):.0%} of the outcome's entropy in "
-                f"rows held out from the fit: {REMEDY}."
+                f"It looks like an id, and {what} explains {percent(max(found.explained, 0))} of the outcome's entropy "
+                f"in rows held out from the fit: {REMEDY}."
             )
             return LogWarning("id-tells-the-outcome", feature.column, text, _evidence(found, sure) | {"part": what})
     return None
@@ -279,7 +279,7 @@ def _whether_it_came(sample: LogSample, feature: Feature, codes: Array) -> LogWa
     """A feature that knows whether an outcome came at all, of rows shown long enough ago."""
     found = told(codes[sample.ripe], (sample.symbols[-1] >= 0)[sample.ripe].astype(int), 2)
     if found and (found.explained >= TELLS or _sure(found, 1.0)):
-        text = f"It explains {int(100 * found.explained)}% of the entropy of whether the outcome came at all: {REMEDY}."
+        text = f"It explains {percent(found.explained)} of the entropy of whether the outcome came at all: {REMEDY}."
         return LogWarning("knows-the-delay", feature.column, text, _evidence(found))
     return None
 
@@ -302,8 +302,8 @@ def _how_soon(
         how = ordered(scores, delay, groups)
         if how.pairs >= FEW and how.differing >= APART and how.concordance >= ORDERED:
             text = (
-                f"In {how.concordance:.0%} of the pairs of rows with the same outcome it says which was known sooner: "
-                f"{REMEDY}."
+                f"In {percent(how.concordance)} of the pairs of rows with the same outcome it says which was known "
+                f"sooner: {REMEDY}."
             )
             figures: dict[str, float | int | str] = {"concordance": round(how.concordance, 4), "pairs": how.pairs}
             return LogWarning("knows-the-delay", feature.column, text, figures)

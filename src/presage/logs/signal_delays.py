@@ -5,6 +5,7 @@ from typing import NamedTuple
 
 import duckdb
 
+from presage.logs.leak_evidence import percent
 from presage.logs.leak_guards import LogWarning
 from presage.logs.signals import Fate
 from presage.task.signals import Signal
@@ -12,7 +13,7 @@ from presage.task.spans import in_words
 from presage.task.task import Task
 
 AT_ONCE = 0.05
-"""A share of signals known in the very moment of the prediction that deserves a warning, where times are fine."""
+"""A share of signals known at the moment of the prediction that deserves a warning, where times are fine."""
 
 MOSTLY = 0.5
 
@@ -25,7 +26,7 @@ class SignalDelays(NamedTuple):
     name: str
     rows: int
     known: int  # came within the horizon
-    at_once: int  # of those, known in the very moment of the prediction
+    at_once: int  # of those, known at the moment of the prediction
     absent: int  # nothing by the horizon, which is a value
     open: int  # the log ends before the horizon
     censored: int  # nothing, too late, or a value without a time
@@ -36,7 +37,7 @@ class SignalDelays(NamedTuple):
         """The delays in words, and the shares of what did not come.
 
         >>> SignalDelays("outcome", 100, 80, 0, 10, 0, 10, (DAY, 2 * DAY, 7 * DAY)).words()
-        'a quarter known within 1 day, half within 2 days, three quarters within 7 days; 10% absent, 10% censored'
+        'a quarter known within 1 day, half within 2 days, three quarters within 7 days; 10 % absent, 10 % censored'
         """
         low, middle, high = (in_words(one, self.in_rows) for one in self.quartiles)
         said = f"a quarter known within {low}, half within {middle}, three quarters within {high}"
@@ -48,7 +49,7 @@ class SignalDelays(NamedTuple):
             "censored": self.censored,
             "not yet known at the end of the log": self.open,
         }
-        rest = ", ".join(f"{share(count, self.rows)} {what}" for what, count in shares.items() if count)
+        rest = ", ".join(f"{percent(count / max(self.rows, 1))} {what}" for what, count in shares.items() if count)
         return f"{said}; {rest}" if rest else said
 
     def figures(self) -> dict[str, int | list[float]]:
@@ -62,18 +63,6 @@ class SignalDelays(NamedTuple):
             "open": self.open,
             "quartiles_rows" if self.in_rows else "quartiles_seconds": [one / 1_000_000 for one in self.quartiles],
         }
-
-
-def share(count: int, rows: int) -> str:
-    """A share as people read it.
-
-    >>> share(1, 1000), share(2, 3), share(999, 1000)
-    ('0.1%', '67%', '99.9%')
-    """
-    percent = 100 * count / max(rows, 1)
-    return f"{percent:.0f}%" if 1 <= percent <= 99 or percent in (0, 100) else f"{percent:.2g}%" if percent < 1 else (
-        f"{min(percent, 99.9):.1f}%"
-    )  # fmt: skip
 
 
 def signal_delays(connection: duckdb.DuckDBPyConnection, task: Task) -> tuple[SignalDelays, ...]:
@@ -105,11 +94,11 @@ def delay_warnings(
     coarse = connection.execute(f"SELECT bool_and(shown_at % {DAY} = 0) FROM kept").fetchall()[0][0]
     for signal, found in zip(task.signals, delays, strict=True):
         if found.at_once > (MOSTLY if coarse else AT_ONCE) * max(found.known, 1):
-            part = share(found.at_once, found.known)
+            part = percent(found.at_once / max(found.known, 1))
             yield LogWarning(
                 "known-at-once",
                 signal.columns.get("known_at", signal.columns.get("happened_at", signal.name)),
-                f"Of the {signal.name} values that came, {part} are known in the very moment of the prediction: give "
+                f"Of the {signal.name} values that came, {part} are known at the moment of the prediction: give "
                 "the time at which each became known, not that of the prediction.",
                 {"share": round(found.at_once / found.known, 4), "rows": found.at_once},
             )
@@ -126,8 +115,8 @@ def _useless_proxies(connection: duckdb.DuckDBPyConnection, task: Task) -> Itera
             yield LogWarning(
                 "proxy-after-the-outcome",
                 proxy.columns.get("known_at", proxy.columns.get("happened_at", proxy.name)),
-                f"In {share(after, rows)} of the rows {proxy.name} becomes known no sooner than the outcome: choose an "
-                "earlier sign, or correct its time.",
+                f"In {percent(after / rows)} of the rows {proxy.name} becomes known no sooner than the outcome: "
+                "choose an earlier sign, or correct its time.",
                 {"share": round(after / rows, 4), "rows": after},
             )
         if proxy.horizon.microseconds >= task.outcome.horizon.microseconds:

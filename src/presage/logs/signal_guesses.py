@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from presage.logs.column_looks import TIME_WORDS, ColumnLook, LogLook, name_words
+from presage.logs.leak_evidence import percent
 from presage.logs.tables import quoted
 
 SHOWN = (
@@ -236,7 +237,7 @@ def horizon_words(guess: SignalGuess, span: int, early: bool) -> tuple[str, str]
     whole, short = _rounded(guess.longest, span), _rounded(guess.usual, span)
     if guess.longest <= 1.25 * guess.usual or whole == short:
         return whole, "later is too late"
-    return short, f"holds {HOLDS:.0%} of the delays seen; the longest would need {whole}"
+    return short, f"holds {percent(HOLDS)} of the delays seen; the longest would need {whole}"
 
 
 def _rounded(microseconds: int, span: int) -> str:
