@@ -10,7 +10,6 @@ from tests.logs.odd_logs import FOLDER, ODD_LOGS, write
 
 READ = [name for name, case in ODD_LOGS.items() if isinstance(case.says, int)]
 REFUSED = [name for name in ODD_LOGS if name not in READ]
-CENSORED = ("come within", "came later", "not yet known", "but no moment")
 
 
 @pytest.fixture
@@ -44,5 +43,20 @@ def test_an_odd_log_is_read_and_what_is_left_out_is_counted(presage: Presage, tm
     found = json.loads(done.out)
     assert found["rows"] == case.says
     assert {reason: count for reason, count in found["left_out"].items() if count} == case.left_out
+    assert "Traceback" not in done.err
     assert case.told in done.err.splitlines() or not case.told
     assert sorted(tmp_path.rglob("*")) == before
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("command", ["proxies", "backtest"])
+@pytest.mark.parametrize("name", READ)
+def test_an_odd_log_that_is_read_is_judged(presage: Presage, tmp_path: Path, name: str, command: str) -> None:
+    case, log = ODD_LOGS[name], write(name, tmp_path)
+    more = ("--forecasters", "marginal") if command == "backtest" else ()
+    done = typed(presage, command, log, tmp_path / "task.toml", *case.flags, *more)
+    assert done.code == 0, done.err
+    assert "Traceback" not in done.err
+    json.loads(done.out)
+    for reason, count in case.left_out.items():
+        assert any(f"{reason}: {count}" in line for line in done.err.splitlines())

@@ -190,9 +190,9 @@ ODD_LOGS: dict[str, OddLog] = {
         csv(GOOD.encode("utf-16-le")),
     ),
     "Latin-1": OddLog(
-        "log.csv cannot be read as CSV: found 'line 17 is not UTF-8: byte 0xE9 in place 7'; correct it, or "
+        "log.csv cannot be read as CSV: found 'line 17 is not UTF-8: byte 0xFC in place 4'; correct it, or "
         "skip such lines (--skip-bad-lines)",
-        csv(line(17, lambda one: one.replace("item", "caf\xe9"))),
+        csv(line(17, lambda one: one.replace("item", "\xfcber"))),
     ),
     "Latin-1 in the header": OddLog(
         "log.csv cannot be read as CSV: found 'line 1 is not UTF-8: byte 0xE9 in place 11'; correct it, or "
@@ -201,10 +201,10 @@ ODD_LOGS: dict[str, OddLog] = {
     ),
     "Latin-1 that is skipped": OddLog(
         ROWS - 1,
-        csv(line(17, lambda one: one.replace("item", "caf\xe9"))),
+        csv(line(17, lambda one: one.replace("item", "\xfcber"))),
         flags=SKIP,
         left_out={BAD_LINES: 1},
-        told="left out: lines that cannot be read: 1, such as line 17 is not UTF-8: byte 0xE9 in place 7",
+        told="left out: lines that cannot be read: 1, such as line 17 is not UTF-8: byte 0xFC in place 4",
     ),
     "line ends of Windows": OddLog(ROWS, csv(text(end="\r\n"))),
     "line ends that are mixed": OddLog(ROWS, csv(GOOD.replace("\n", "\r\n", 20))),

@@ -149,9 +149,9 @@ def test_what_was_found_is_told_and_kept(tmp_path: Path) -> None:
     [
         (
             "edges = [1]",
-            ["1", "2", "cheap", "1,5"],
+            ["1", "2", "cheap", "1 5"],
             DataError,
-            "column outcome of log.csv holds what is no number: found '1,5'; 20 rows in all: correct the log, or leave "
+            "column outcome of log.csv holds what is no number: found '1 5'; 20 rows in all: correct the log, or leave "
             "the value empty",
         ),
         (

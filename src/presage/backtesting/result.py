@@ -170,7 +170,7 @@ def backtest(
     wanted = {name: by_column(task, name) for name in ([by] if isinstance(by, str) else by)}
     started = time.perf_counter()
     with progress("reading the log", None):
-        task = resolve_cuts(task, log, engine=engine)
+        task = resolve_cuts(task, log, engine=engine, skip_bad_lines=skip_bad_lines)
         rows, left_out = read_log(
             task, log, engine=engine, skip_bad_lines=skip_bad_lines, extra=tuple(dict.fromkeys(wanted.values()))
         )

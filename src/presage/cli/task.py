@@ -42,7 +42,7 @@ def check(file: Path, log: str | None, engine: str, skip_bad_lines: bool, as_jso
     warnings: tuple[LogWarning, ...] = ()
     if log is not None:
         with console.status("reading the log"):
-            found = resolve_cuts(found, log, engine=engine)
+            found = resolve_cuts(found, log, engine=engine, skip_bad_lines=skip_bad_lines)
             rows, excluded = read_log(found, log, engine=engine, skip_bad_lines=skip_bad_lines)
         warnings, read = rows.warnings, _shape(rows, found.in_rows)
         told = _told(read) + [[f"{one.name} delay", one.words()] for one in rows.delays]

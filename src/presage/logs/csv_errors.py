@@ -6,7 +6,7 @@ from contextlib import contextmanager
 
 import duckdb
 
-from presage.errors import DataError, PresageError
+from presage.errors import DataError
 
 CHECK = "check the folder, the name and who may read it"
 LINE = re.compile(r"CSV Error on Line: (\d+)")
@@ -46,6 +46,6 @@ def reading_errors(name: str) -> Iterator[None]:
             f"{name} needs more memory than there is", name, "give a part of it, or a larger machine"
         ) from error
     except ValueError as error:
-        if isinstance(error, PresageError):
+        if not isinstance(error, UnicodeError) and "null byte" not in str(error):
             raise
         raise DataError(f"{name} cannot be read", str(error), CHECK) from error

@@ -1,6 +1,6 @@
 """Engines that read a log and join its parts: DuckDB, or Spark for logs too large for one machine."""
 
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from types import MappingProxyType
@@ -16,7 +16,7 @@ from presage.logs.csv_errors import about_lines, one_line, unreadable_log
 from presage.logs.log_condition import Condition, read_condition
 from presage.logs.sources import SEPARATOR, Source, cleaned, open_source
 from presage.logs.tables import quoted, sql_text
-from presage.logs.time_columns import TimeColumn, TimeRules, check_rules, check_times
+from presage.logs.time_columns import NO_TIMES, TimeColumn, TimeRules, check_rules, check_times
 from presage.task.columns import EventColumns
 from presage.task.features import Category, SetFeature
 from presage.task.signals import CountedEvents, First, Labelled
@@ -59,12 +59,14 @@ class LogReading(NamedTuple):
     where: str | None = None
     skip_bad_lines: bool = False
     declared: Mapping[str, frozenset[str]] = MappingProxyType({})  # by column, the words that the task means by name
-    files: tuple[Path, ...] = ()  # what may be read while `where` is worked out
+    files: tuple[Path, ...] = ()  # the logs: all that may be read while `where` is worked out
 
 
-def reading_of(task: Task, logs: Iterable[Any], *, skip_bad_lines: bool = False) -> LogReading:
-    """How the logs of a task are read."""
+def reading_of(task: Task, source: Any, moments: Any = None, *, skip_bad_lines: bool = False) -> LogReading:
+    """How a log and, where a task of events has one, its log of moments are read."""
     log, declared = task.log, dict[str, frozenset[str]]()
+    if moments is None and isinstance(log, EventColumns) and log.moments:
+        moments = task.folder / log.moments
     named = [(s.source.column, s.values) for s in task.signals if isinstance(s.source, Labelled)]
     named += [(f.column, f.values) for f in task.instance if isinstance(f, Category | SetFeature)]
     if isinstance(log, EventColumns) and log.kind:
@@ -74,7 +76,7 @@ def reading_of(task: Task, logs: Iterable[Any], *, skip_bad_lines: bool = False)
         named += [(log.kind, log.moment)]
     for column, values in named:
         declared[column] = declared.get(column, frozenset()) | frozenset(values)
-    files = tuple(Path(str(one).rpartition(SEPARATOR)[0] or one) for one in logs if isinstance(one, str | Path))
+    files = tuple(Path(one) for one in (source, moments) if isinstance(one, str | Path))
     return LogReading(TimeRules(log.time_format, log.time_zone), log.where, skip_bad_lines, declared, files)
 
 
@@ -82,9 +84,9 @@ MISSING = ("NaN", "nan", "NULL", "null", "NA", "N/A", "n/a", "<NA>", "None", "\\
 """What stands in a CSV where nothing is, beside nothing at all; unless a task declares it among the values."""
 
 
-def _present(column: str, declared: frozenset[str]) -> str:
-    """SQL for a text of a CSV, NULL where it means that there is none."""
-    missing = ", ".join(sql_text(word) for word in MISSING if word not in declared)
+def _present(column: str, declared: frozenset[str], measured: bool) -> str:
+    """SQL for a text of a CSV, NULL where it means that there is none; `measured` is a number or a time."""
+    missing = ", ".join(sql_text(word) for word in (*MISSING, *NO_TIMES * measured) if word not in declared)
     return f"CASE WHEN strlen({column}) < 8 AND trim({column}) IN ({missing}) THEN NULL ELSE {column} END"
 
 
@@ -151,12 +153,12 @@ class DuckDBEngine:
         check_header(source, columns)
         check_columns(source.name, source.types, wanted)
         where = self.reading.where if name != "moments" else None  # it is about the columns of the log itself
-        condition = where and read_condition(self.connection, where, source.name, source.types, source.relation)
+        condition = self._condition(source, where)
         try:
             try:
                 self._stand(name, source, wanted, condition)
             except duckdb.Error as error:
-                if source.cheap or not about_lines(error) or source.bad.count:
+                if source.cheap or not about_lines(error) or source.bad.total:
                     raise
                 self.connection.execute(f"DROP TABLE IF EXISTS raw_{name}")
                 source = cleaned(self.connection, source, skip)
@@ -173,6 +175,11 @@ class DuckDBEngine:
         self._count(name, source, where)
         return source.name
 
+    def _condition(self, source: Source, where: str | None) -> Condition | None:
+        if where is None:
+            return None
+        return read_condition(self.connection, where, source.name, source.types, source.relation)
+
     def _stand(self, name: str, source: Source, wanted: tuple[WantedColumn, ...], condition: Condition | None) -> None:
         """Nothing; the wanted columns of the rows that the condition keeps stand, checked, under `name`."""
         # As text NDJSON's times keep their zones; what DuckDB guessed of them from the first lines does not.
@@ -185,9 +192,9 @@ class DuckDBEngine:
         test = f"{condition.sql if condition else 'true'} AS {quoted('= kept')}"
         relation, row = source.typed(types), 'row_number() OVER () AS "row"'
         if not source.cheap:
-            present = {
-                c: quoted(c) if source.form == "NDJSON" else _present(quoted(c), self._declared(c)) for c in types
-            }
+            measured = {one.column for one in wanted if one.kind in (TIME, NUMBER, WHOLE)}
+            present = {c: _present(quoted(c), self._declared(c), c in measured) for c in types}
+            present = {c: quoted(c) for c in types} if source.form == "NDJSON" else present
             chosen = [f"{sql} AS {quoted(c)}" for c, sql in present.items()]
             parsed = {one.name: f"= {one.name}" for one in wanted if one.kind is TIME}  # costly: done once
             chosen += [f"{values[ours]} AS {quoted(theirs)}" for ours, theirs in parsed.items()]
@@ -212,7 +219,10 @@ class DuckDBEngine:
     ) -> None:
         """Nothing, or the error of columns in which times or numbers are not written as they should be."""
         times = {one.column: one for one in wanted if one.kind is TIME}.values()
-        written = [TimeColumn(one.column, one.key, types[one.column], values[one.name]) for one in times]
+        written = [
+            TimeColumn(one.column, one.key, types[one.column], values[one.name], one.key.endswith(".happened_at"))
+            for one in times
+        ]
         check_times(self.connection, source.name, relation, written, self.reading.times)
         for one in wanted:
             if one.kind in (NUMBER, WHOLE) and types[one.column] == "VARCHAR":
@@ -242,9 +252,9 @@ class DuckDBEngine:
     def _count(self, name: str, source: Source, where: str | None) -> None:
         """Nothing; what was left out of this log is counted. Refused if the condition leaves nothing."""
         counts, examples = dict(self.left_out.counts), dict(self.left_out.examples)
-        if source.bad.count:
+        if source.bad.total:
             reason = "lines that cannot be read"
-            counts[reason] = counts.get(reason, 0) + source.bad.count
+            counts[reason] = counts.get(reason, 0) + source.bad.total
             examples[reason] = "; ".join(source.bad.first)
         if where:
             base = f"raw_{name}" if not source.cheap else source.relation
@@ -261,8 +271,9 @@ class DuckDBEngine:
         A condition cannot reach further in the first place: this is in case that it can.
         """
         spill = self.connection.execute("SELECT current_setting('temp_directory')").fetchall()[0][0]
-        folders = [Path(spill).parent, *(path for path in self.reading.files if path.is_dir())]
-        files = [path for path in self.reading.files if not path.is_dir()]
+        found = [p if p.exists() else Path(str(p).rpartition(SEPARATOR)[0] or p) for p in self.reading.files]
+        folders = [Path(spill).parent, *(path for path in found if path.is_dir())]
+        files = [path for path in found if not path.is_dir()]
         for setting, paths in (("allowed_directories", folders), ("allowed_paths", files)):
             listed = ", ".join(sql_text(str(path)) for path in paths)
             self.connection.execute(f"SET {setting} = [{listed}]")

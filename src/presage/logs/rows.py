@@ -12,9 +12,9 @@ import numpy as np
 from presage.errors import DataError, SettingError
 from presage.logs.cleaning import Exclusions, check_values, clean_log
 from presage.logs.columns import LABEL, TIME, WantedColumn, wanted_events, wanted_moments, wanted_predictions
-from presage.logs.csv_errors import one_line
+from presage.logs.csv_errors import one_line, reading_errors
 from presage.logs.encoding import fetch, fetch_instances, learn_vocabularies, order_rows
-from presage.logs.engines import LogEngine, engine_called, reading_of
+from presage.logs.engines import LogEngine, LogReading, engine_called, reading_of
 from presage.logs.event_windows import unused_events, windowed_signals
 from presage.logs.leak_guards import LogWarning, leak_warnings
 from presage.logs.repeated_rows import repeated_row_warnings
@@ -179,7 +179,8 @@ def read_log(
         if signal.cuts and signal.cuts.is_open:
             remedy = "give them as numbers, or let presage.logs.cuts.resolve_cuts find them in the log"
             raise SettingError(f"{task.path(signal)}.edges are not numbers yet", str(signal.cuts), remedy)
-    with opened_engine(task, engine, memory, session, (log, moments), skip_bad_lines) as (connection, working):
+    reading = reading_of(task, log, moments, skip_bad_lines=skip_bad_lines)
+    with opened_engine(task, engine, memory, session, reading) as (connection, working):
         name, unused = join_log(task, log, working, moments, extra)
         rows, excluded = _rows(connection, task, name, unused, raw=raw, extra=extra)
         return rows, working.left_out.plus(excluded)
@@ -187,20 +188,13 @@ def read_log(
 
 @contextmanager
 def opened_engine(
-    task: Task, engine: str, memory: str, session: Any, given: tuple[Any, Any], skip_bad_lines: bool = False
+    task: Task, engine: str, memory: str, session: Any, reading: LogReading
 ) -> Iterator[tuple[duckdb.DuckDBPyConnection, LogEngine]]:
     """A database on disk and the engine that brings the log of a task into it, for as long as both are used."""
     if task.in_rows and engine == "spark":
         remedy = "use the engine duckdb, or give the log a column of times"
         raise DataError("Spark does not keep the order of the rows", engine, remedy)
-    log, moments = given
-    logs = (
-        [log, moments or (task.log.moments and task.folder / task.log.moments)]
-        if isinstance(task.log, EventColumns)
-        else [log]
-    )
-    reading = reading_of(task, logs, skip_bad_lines=skip_bad_lines)
-    with tempfile.TemporaryDirectory(prefix="presage-") as scratch:
+    with reading_errors("the log"), tempfile.TemporaryDirectory(prefix="presage-") as scratch:
         folder = Path(scratch)
         with connected(memory_limit=memory, temp_directory=str(folder / "spill")) as connection:
             # In a file, unlike in memory, tables are compressed.

@@ -14,6 +14,7 @@ from presage.logs.file_forms import (
     DELIMITERS,
     ENDINGS,
     ENDINGS_IN_WORDS,
+    TextHead,
     check_file,
     ending,
     form_of,
@@ -117,16 +118,16 @@ def open_source(
 
 def _file_source(connection: duckdb.DuckDBPyConnection, path: Path, wanted: Collection[str], skip: bool) -> Source:
     files = _files(path)
-    form, name, header, clean, delimiter = form_of(files[0]), path.name or str(path), (), True, ","
+    form, name, head = form_of(files[0]), path.name or str(path), TextHead()
     if form == "CSV":
         heads = [text_head(connection, file, wanted) for file in files]
-        delimiter, header, clean = heads[0].delimiter, heads[0].header, all(head.clean for head in heads)
-        for file, head in zip(files, heads, strict=True):
-            if head.delimiter != delimiter:
-                found = f"{DELIMITERS[delimiter]} in {files[0].name}, {DELIMITERS[head.delimiter]} in {file.name}"
+        head = heads[0]._replace(clean=all(one.clean for one in heads))
+        for file, other in zip(files, heads, strict=True):
+            if other.delimiter != head.delimiter:
+                found = f"{DELIMITERS[head.delimiter]} in {files[0].name}, {DELIMITERS[other.delimiter]} in {file.name}"
                 raise DataError(f"the files of {name} have different delimiters", found, "export them with one")
-    source = Source(name, form, reader_sql(form, files, delimiter), {}, files, header, delimiter)
-    if not clean:
+    source = Source(name, form, reader_sql(form, files, head.delimiter), {}, files, head.header, head.delimiter)
+    if not head.clean:
         return cleaned(connection, source, skip)
     try:
         return _described(connection, source)

@@ -30,13 +30,13 @@ BOM = b"\xef\xbb\xbf"
 class BadLines(NamedTuple):
     """How many lines could not be read, and what is wrong with the first of them."""
 
-    count: int = 0
+    total: int = 0
     first: tuple[str, ...] = ()  # such as "line 9 has 7 columns, the first 8"
 
     def plus(self, other: "BadLines", name: str = "") -> "BadLines":
         """Both together; `name` tells the file of the others."""
         more = tuple(f"{name}: {words}" if name else words for words in other.first)
-        return BadLines(self.count + other.count, (*self.first, *more)[:SHOWN])
+        return BadLines(self.total + other.total, (*self.first, *more)[:SHOWN])
 
 
 class _Record(NamedTuple):
@@ -71,7 +71,7 @@ def clean_lines(path: Path, form: str, delimiter: str, target: BinaryIO | None, 
                     target.write(record.text + b"\n")
     except (EOFError, zlib.error, gzip.BadGzipFile) as error:
         raise DataError(f"{path.name} cannot be unpacked", str(error), "copy or export the file again") from error
-    if bad.count > good:
+    if bad.total > good:
         raise DataError(f"most lines of {path.name} cannot be read as {form}", bad.first[0], "export the file again")
     return bad
 

@@ -98,7 +98,7 @@ def judge_proxies(
     task = task if isinstance(task, Task) else load_task(task)
     wanted = with_horizons(task, None if horizons is None else _spans(horizons))
     with progress("reading the log", None):
-        wanted = resolve_cuts(wanted, log, engine=engine)
+        wanted = resolve_cuts(wanted, log, engine=engine, skip_bad_lines=skip_bad_lines)
         rows, left_out = read_log(wanted, log, engine=engine, skip_bad_lines=skip_bad_lines)
     with progress("proxies: judged", candidate_count(wanted, cuts=cuts)) as step:
         cards = judge_log(wanted, rows, cuts=cuts, progress=lambda _: step(1))
