@@ -11,7 +11,7 @@ from presage.errors import DataError
 from presage.logs.cleaning import Exclusions, check_values, clean_log
 from presage.logs.columns import TIME, wanted_events, wanted_moments, wanted_predictions
 from presage.logs.csv_errors import one_line
-from presage.logs.encoding import fetch, fetch_instances, learn_vocabularies, order_rows
+from presage.logs.encoding import LearntVocabularies, fetch, fetch_instances, learn_vocabularies, order_rows
 from presage.logs.engines import LogEngine, engine_called
 from presage.logs.event_windows import unused_events, windowed_signals
 from presage.logs.leak_guards import LogWarning
@@ -47,21 +47,23 @@ def check_memory(name: str, rows: int, features: Features, signals: int) -> None
         raise DataError(wrong, found, "give a part of the log, such as fewer months, or a larger machine")
 
 
-def join_log(task: Task, log: Any, engine: LogEngine, moments: Any = None) -> tuple[str, dict[str, int]]:
+def join_log(
+    task: Task, log: Any, engine: LogEngine, moments: Any = None, whole: bool = True
+) -> tuple[str, dict[str, int]]:
     """What errors call the log, which now stands as `joined`; and how many events were of no use, by reason."""
     if isinstance(task.log, EventColumns):
-        return _join_events(task, task.log, log, engine, moments)
+        return _join_events(task, task.log, log, engine, moments, whole)
     wanted = wanted_predictions(task)
     name = engine.read("predictions", log, wanted)
     last = ", ".join(["max(shown_at)", *(f"max(t{n})" for n in range(len(task.signals)))])
     first, end, rows = engine.ask(f"SELECT min(shown_at), greatest({last}), count(*) FROM predictions")
-    until = _check_length(task, name, task.log.shown_at, (first, end, rows))
+    until = _check_length(task, name, task.log.shown_at, (first, end, rows), whole)
     engine.join(labelled_predictions(task, wanted, until))
     return name, {}
 
 
 def _join_events(
-    task: Task, columns: EventColumns, log: Any, engine: LogEngine, moments: Any
+    task: Task, columns: EventColumns, log: Any, engine: LogEngine, moments: Any, whole: bool
 ) -> tuple[str, dict[str, int]]:
     wanted = wanted_events(task, columns)
     name = engine.read("events", log, wanted)
@@ -70,15 +72,17 @@ def _join_events(
         chosen = wanted_moments(task, columns)
         engine.read("moments", task.folder / columns.moments if moments is None else moments, chosen)
     first, end, rows = engine.ask('SELECT min("at"), max("at"), count(*) FROM events')
-    until = _check_length(task, name, columns.at, (first, end, rows))
+    until = _check_length(task, name, columns.at, (first, end, rows), whole)
     reasons = unused_events(task, columns)
     counts = engine.ask(f"SELECT {', '.join(reasons.values())} FROM events")
     engine.join(windowed_signals(task, columns, chosen, until))
     return name, {reason: count for reason, count in zip(reasons, counts, strict=True) if count}
 
 
-def _check_length(task: Task, name: str, column: str, found: tuple[int | None, int | None, int | None]) -> int:
-    """Until when the log is complete; refused if it is empty, or too short to show the horizon of every signal."""
+def _check_length(
+    task: Task, name: str, column: str, found: tuple[int | None, int | None, int | None], whole: bool
+) -> int:
+    """Until when the log is complete; refused if it is empty or, if whole, too short for the horizon of a signal."""
     first, end, rows = found
     if not rows:
         raise DataError(f"{name} holds no rows", 0, "write or export it again")
@@ -86,8 +90,8 @@ def _check_length(task: Task, name: str, column: str, found: tuple[int | None, i
         remedy = f"give {TIME.words}, or name another column in the task"
         raise DataError(f"no row of {name} has a valid {column}", f"{rows:,} rows", remedy)
     until = end if task.log.until is None else task.log.until
-    if task.log.model:
-        return until  # a service decided what came in time
+    if task.log.model or not whole:
+        return until  # a service decided what came in time; the other parts of a log show the horizons
     longest = max(task.signals, key=lambda signal: signal.horizon.microseconds)
     if longest.horizon.microseconds > until - first:
         wrong = f"the horizon of {task.path(longest)} is longer than {name}"
@@ -142,6 +146,7 @@ def read_log(
     memory: str = MEMORY,
     session: Any = None,
     raw: bool = False,
+    earlier: LearntVocabularies | None = None,
 ) -> tuple[LogRows, Exclusions]:
     """The rows of a log, and what was left out of it or stayed unknown.
 
@@ -153,6 +158,7 @@ def read_log(
         memory: What DuckDB may use before it goes to the disk.
         session: A Spark session; without one Spark is started, and stopped in the end.
         raw: Whether the features are wanted as JSON, too.
+        earlier: What was learnt of an earlier part of the log, of which this is a later one: it may be short.
     """
     with tempfile.TemporaryDirectory(prefix="presage-") as scratch:
         folder = Path(scratch)
@@ -162,19 +168,24 @@ def read_log(
             connection.execute("USE scratch")
             try:
                 with engine_called(engine, connection, folder, session) as working:
-                    name, unused = join_log(task, log, working, moments)
-                    return _rows(connection, task, name, unused, raw)
+                    name, unused = join_log(task, log, working, moments, earlier is None)
+                    return _rows(connection, task, name, unused, raw, earlier)
             except duckdb.Error as error:
                 remedy = "correct the log, or make room on the disk"
                 raise DataError("the log cannot be read to its end", one_line(error), remedy) from error
 
 
 def _rows(
-    connection: duckdb.DuckDBPyConnection, task: Task, name: str, unused: dict[str, int], raw: bool
+    connection: duckdb.DuckDBPyConnection,
+    task: Task,
+    name: str,
+    unused: dict[str, int],
+    raw: bool,
+    earlier: LearntVocabularies | None,
 ) -> tuple[LogRows, Exclusions]:
-    judged = clean_log(connection, task, name)
+    judged = clean_log(connection, task, name, earlier is None)
     check_values(connection, task, name)
-    vocabularies = learn_vocabularies(connection, task, name)
+    vocabularies = learn_vocabularies(connection, task, name, earlier)
     features = task.features(vocabularies)
     check_memory(name, judged.kept, features, len(task.signals))
     order_rows(connection, task, vocabularies, raw)
