@@ -8,8 +8,9 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from presage.backtesting.backtest import groups_of
-from presage.dataframes import Columns, Table
-from presage.errors import SettingError
+from presage.dataframes import Columns, Table, as_csv
+from presage.errors import OutputError, SettingError
+from presage.files import check_folder, make_folder, write_file
 from presage.fitting.fitted_log import FittedLog, ModelChoice, carry_on, with_unseen
 from presage.fitting.learning import nowcast_rows, predict_rows
 from presage.fitting.model_files import check_model_folder, pack_model, unpack_model, write_model
@@ -17,6 +18,7 @@ from presage.forecasters.catalogue import check_names
 from presage.logs.encoding import LearntVocabularies
 from presage.logs.feature_rows import FeatureRows, read_features
 from presage.logs.rows import read_log
+from presage.logs.tables import parquet_files
 from presage.progress import Progress, silent
 from presage.spaces import Array
 from presage.task.task import Task, load_task
@@ -29,6 +31,32 @@ class ScoredRows(Table):
         super().__init__(columns)
         self.unseen = unseen
         """By feature, how many rows hold a value that the log never showed; they are predicted like new instances."""
+
+    def csv(self) -> bytes:
+        """The table as CSV."""
+        return as_csv(dict(self))
+
+    def save(self, path: str | Path) -> Path:
+        """The file that now holds the table, .parquet or .csv; it is written whole or not at all."""
+        path = check_scores_file(Path(path))
+        data = self.csv() if path.suffix == ".csv" else parquet_files({path.stem: dict(self)})[f"{path.stem}.parquet"]
+        make_folder(path.parent)
+        try:
+            write_file(path, data)
+        except OSError as error:
+            remedy = f"make room or choose another file ({error.strerror})"
+            raise OutputError("the scores could not be written", str(path), remedy) from error
+        return path
+
+
+def check_scores_file(path: Path) -> Path:
+    """The file; refused at once if scores cannot be written there."""
+    if path.suffix not in (".parquet", ".csv"):
+        raise OutputError("the kind of this file is unknown", str(path), "name it .parquet or .csv")
+    if path.is_dir():
+        raise OutputError("scores are written to a file", str(path), "this is a folder: choose another name")
+    check_folder(path.parent)
+    return path
 
 
 class ModelUpdate(NamedTuple):
@@ -138,6 +166,18 @@ class Model:
         for place, value in enumerate(self.task.outcome.values):
             columns[f"{value}_" if value in columns else value] = chances[:, place]
         return ScoredRows(columns, found.unseen)
+
+    def as_json(self) -> dict[str, Any]:
+        """What it is and what it has learnt, as JSON values."""
+        return {
+            "task": self.task.name,
+            **self.choice._asdict(),
+            "rows": self.rows,
+            "open": self.open,
+            "until": self.until.isoformat(),
+            "logs": list(self.logs),
+            "digest": self.digest,
+        }
 
     def __repr__(self) -> str:
         return f"Model({self.task.name}: {self.choice.forecaster}, {self.rows:,} rows until {self.until:%Y-%m-%d %H:%M})"

@@ -36,13 +36,13 @@ def check_model_folder(folder: Path) -> Path:
 
 def pack_model(task: Task, choice: ModelChoice, fitted: FittedLog, logs: tuple[str, ...]) -> StateFiles:
     """A model as bytes."""
-    arrays = {name: np.ascontiguousarray(part) for name, part in fitted.arrays().items()}
+    arrays = {name: np.asarray(part, order="C") for name, part in fitted.arrays().items()}
     tensors = safetensors.numpy.save(arrays)
     manifest = {
         "format": FORMAT,
         "presage": version("presage"),
         "task": task.text,
-        "task_folder": str(task.folder.resolve()),
+        "task_folder": "." if task.folder == Path() else str(task.folder.resolve()),
         **choice._asdict(),
         "described": describe(fitted.forecaster),
         "vocabularies": {name: one._asdict() for name, one in fitted.vocabularies.items()},
