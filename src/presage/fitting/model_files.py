@@ -11,7 +11,7 @@ import numpy as np
 import safetensors
 import safetensors.numpy
 
-from presage.errors import PresageError, StateFileError
+from presage.errors import OutputError, PresageError, StateFileError
 from presage.files import check_results_folder, write_results
 from presage.fitting.fitted_log import FittedLog, ModelChoice, forecaster_of
 from presage.fitting.learning import Learnt, learn_rows
@@ -58,7 +58,11 @@ def pack_model(task: Task, choice: ModelChoice, fitted: FittedLog, logs: tuple[s
 def write_model(folder: Path, files: StateFiles) -> Path:
     """The folder that now holds a model and is marked as ours."""
     write_results(folder, {})
-    return write_state_files(folder, files)
+    try:
+        return write_state_files(folder, files)
+    except OSError as error:
+        remedy = f"make room or choose another folder ({error.strerror})"
+        raise OutputError("the model could not be written", str(folder), remedy) from error
 
 
 def unpack_model(folder: Path) -> SavedModel:
