@@ -1,4 +1,4 @@
-"""Small logs with everything that makes learning hard: equal times, late proxies, gaps, and values that appear later."""
+"""Small logs with all that makes learning hard: equal times, late proxies, gaps, and values that appear later."""
 
 import csv
 from collections.abc import Sequence

@@ -94,7 +94,7 @@ def test_a_state_and_another_format_are_no_model(tmp_path: Path) -> None:
 
 
 def test_words_of_any_kind_are_kept(tmp_path: Path) -> None:
-    dealt = [dict(row) | {"order": f"ö,\"{n}\n", "item": f"\u4e2d'{row['item']}"} for n, row in enumerate(deal(40))]
+    dealt = [dict(row) | {"order": f'ö,"{n}\n', "item": f"\u4e2d'{row['item']}"} for n, row in enumerate(deal(40))]
     model = presage.fit(write(tmp_path / "log.csv", dealt), TASK)
     again = presage.load_model(model.save(tmp_path / "model"))
     assert again.digest == model.digest

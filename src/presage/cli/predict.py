@@ -38,8 +38,8 @@ def choice_options(command: Any) -> Any:
 def fit_command(log: str, model: Path | None, out: Path | None, as_json: bool, **options: Any) -> None:
     """Learn everything known by the end of a log, and keep the model.
 
-    With --model the log may be the one that was learnt, grown longer, or only what is new in it: later rows, and earlier
-    ones whose feedback has come. What was learnt is not learnt twice.
+    With --model the log may be the one that was learnt, grown longer, or only what is new in it: later rows, and
+    earlier ones whose feedback has come. Nothing is learnt twice.
     """
     folder = out or model
     if folder is None:
@@ -49,7 +49,9 @@ def fit_command(log: str, model: Path | None, out: Path | None, as_json: bool, *
         _check_alone(("--task", "--forecaster", "--proxy", "--seed"))
         found = models.load_model(model)
         added = found.update(log, until=options["until"], engine=options["engine"])
-        console.print(f"{added.rows:,} new rows, {added.feedback:,} feedback on earlier ones, {added.skipped:,} skipped.")
+        console.print(
+            f"{added.rows:,} new rows, {added.feedback:,} feedback on earlier ones, {added.skipped:,} skipped."
+        )
     else:
         found = _fitted(log, **options)
     found.save(folder)
@@ -58,7 +60,9 @@ def fit_command(log: str, model: Path | None, out: Path | None, as_json: bool, *
     console.print(f"{found}, {found.open:,} open: {folder}", markup=False, soft_wrap=True)
 
 
-@click.command("predict", epilog="Example: presage predict today.csv --log log.parquet --task task.toml --out scores.csv")
+@click.command(
+    "predict", epilog="Example: presage predict today.csv --log log.parquet --task task.toml --out scores.csv"
+)
 @click.argument("rows")
 @click.option("--log", help="The log to learn from.")
 @choice_options
@@ -67,12 +71,19 @@ def fit_command(log: str, model: Path | None, out: Path | None, as_json: bool, *
 @click.option("--save", type=PATH, help="Keep the model in this folder.")
 @click.option("--out", type=PATH, help="The .parquet or .csv file to write; CSV on stdout if left out.")
 def predict_command(
-    rows: str, log: str | None, model: Path | None, nowcast: bool, save: Path | None, out: Path | None, **options: Any
+    rows: str,
+    *,
+    log: str | None,
+    model: Path | None,
+    nowcast: bool,
+    save: Path | None,
+    out: Path | None,
+    **options: Any,
 ) -> None:
     """Score rows: the probability of each value of the outcome, with all that is known by the end of a log.
 
-    ROWS is a file with the features of the task, under the names that they have in the log. A category that the log never
-    showed is predicted like a new instance.
+    ROWS is a file with the features of the task, under the names that they have in the log. A category that the log
+    never showed is predicted like a new instance.
     """
     if (model is None) == (log is None):
         raise click.UsageError("give either --log LOG and --task FILE, or --model FOLDER")

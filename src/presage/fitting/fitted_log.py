@@ -106,7 +106,7 @@ def carry_on(
     until = _until(task, fitted, rows, until)
     after = fitted.until if fitted else -NEVER_AT
     earlier = fitted.open if fitted else no_rows(rows.features, rows.id)
-    later = later_rows(task, rows, choice.proxy, earlier, fitted.rows if fitted else 0, (after, until))
+    later = later_rows(task, choice.proxy, rows, earlier, (after, until))
     if fitted is None and not len(later.new.id):
         first = str(np.datetime64(int(rows.shown_at[0]), "us"))
         raise DataError("until lies before the first row", first, "give a later time, or leave it out")
@@ -141,7 +141,7 @@ def _until(task: Task, fitted: FittedLog | None, rows: LogRows, until: int | Non
 
 
 def learnt_vocabularies(task: Task, read: Vocabularies, x: Instance, known: Vocabularies) -> dict[str, Vocabulary]:
-    """The vocabularies that were `read`, without what only later rows than those of `x` hold; never less than `known`."""
+    """The vocabularies that were `read`, without what rows later than those of `x` hold; never less than `known`."""
     found, slot = {}, len(task.symbols)
     for feature in task.instance:
         if isinstance(feature, Category):

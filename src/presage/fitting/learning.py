@@ -1,6 +1,7 @@
 """What a forecaster learns from the rows of a log, going on from what it had learnt of earlier ones."""
 
 from functools import partial
+from itertools import pairwise
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -78,7 +79,7 @@ def _train(forecaster: Forecaster, seed: int, learnt: Learnt, rows: OpenRows) ->
     every = forecaster.replay.every
     due = np.arange(offset + first - (offset + first) % every + every, offset + last, every) - offset
     stops = [first, *due.tolist(), last]
-    for start, stop in zip(stops, stops[1:], strict=False):
+    for start, stop in pairwise(stops):
         learn(start, stop)
     tensors = {name: np.array(part) for name, part in learning.tensors().items()}
     learn(last, last + 1)
@@ -109,9 +110,7 @@ def nowcast_rows(forecaster: Forecaster, parameters: Parameters, x: Instance, z:
     """The log-probabilities of instances whose proxies are known."""
     if can_count(forecaster):
         tables, learnt = TableFunctions(forecaster), LearntCounts(*parameters)
-        return _by_chunk(
-            lambda part: tables.nowcast(learnt, Instance(x.symbols[part], x.dense[part]), z[part]), len(z)
-        )
+        return _by_chunk(lambda part: tables.nowcast(learnt, Instance(x.symbols[part], x.dense[part]), z[part]), len(z))
     told: Array = batches.predict_batch(forecaster, parameters, x, z)
     return told
 

@@ -70,8 +70,8 @@ class ModelUpdate(NamedTuple):
 class Model:
     """A forecaster that has learnt everything known by the end of a log; made by `presage.fit`.
 
-    `predict` and `nowcast` change nothing. `update` goes on learning: afterwards the model is the one that `presage.fit`
-    makes of both logs.
+    `predict` and `nowcast` change nothing. `update` goes on learning: afterwards the model is the one that
+    `presage.fit` makes of both logs.
     """
 
     def __init__(self, task: Task, choice: ModelChoice, fitted: FittedLog, logs: tuple[str, ...] = ()) -> None:
@@ -180,7 +180,9 @@ class Model:
         }
 
     def __repr__(self) -> str:
-        return f"Model({self.task.name}: {self.choice.forecaster}, {self.rows:,} rows until {self.until:%Y-%m-%d %H:%M})"
+        return (
+            f"Model({self.task.name}: {self.choice.forecaster}, {self.rows:,} rows until {self.until:%Y-%m-%d %H:%M})"
+        )
 
 
 def fit(

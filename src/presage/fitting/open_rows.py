@@ -32,13 +32,13 @@ class OpenRows(NamedTuple):
     def taken(self, chosen: Array) -> "OpenRows":
         """Some of the rows."""
         x = Instance(self.x.symbols[chosen], self.x.dense[chosen])
-        return OpenRows(*(x if part is self.x else part[chosen] for part in self))
+        return OpenRows._make(x if part is self.x else part[chosen] for part in self)
 
     def followed_by(self, new: "OpenRows") -> "OpenRows":
         """These rows, and then others."""
         x = Instance(*(np.concatenate(both) for both in zip(self.x, new.x, strict=True)))
         both = zip(self, new, strict=True)
-        return OpenRows(*(x if old is self.x else np.concatenate([old, other]) for old, other in both))
+        return OpenRows._make(x if old is self.x else np.concatenate([old, other]) for old, other in both)
 
     def waiting(self, task: Task, proxy: str, until: int) -> Array:  # bool [N]
         """Which rows are still needed after `until`: the last one, and those whose feedback is not learnt for good."""
@@ -74,8 +74,8 @@ class LaterRows(NamedTuple):
     skipped: int  # rows that were settled, or never taken, and repeated ones
 
 
-def later_rows(task: Task, rows: LogRows, proxy: str, earlier: OpenRows, count: int, spans: tuple[int, int]) -> LaterRows:
-    """What the rows of a log add to those taken before, of which there were `count`.
+def later_rows(task: Task, proxy: str, rows: LogRows, earlier: OpenRows, spans: tuple[int, int]) -> LaterRows:
+    """What the rows of a log add to those taken before.
 
     `spans` are until when the model has learnt, and until when it shall. What becomes known after that is not known,
     and what should have been known before is taken as known when the last row was shown.
@@ -95,7 +95,7 @@ def later_rows(task: Task, rows: LogRows, proxy: str, earlier: OpenRows, count: 
     chosen = np.flatnonzero(fresh)
     (z, z_known_at), (y, y_known_at) = ((symbols[chosen], known_at[chosen]) for symbols, known_at in signals)
     x = Instance(*(part[chosen] for part in rows.instances))
-    number = count + np.arange(len(chosen), dtype=np.int64)
+    number = (earlier.number[-1] + 1 if len(earlier.number) else 0) + np.arange(len(chosen), dtype=np.int64)
     new = OpenRows(number, rows.id[chosen], rows.shown_at[chosen], x, z, z_known_at, y, y_known_at)
     joined = past & (place != EMPTY)
     return LaterRows(new, told, feedback, int(((rows.shown_at <= until) & ~fresh & ~joined).sum()))

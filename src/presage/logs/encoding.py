@@ -40,7 +40,9 @@ def learn_vocabularies(
         if not isinstance(feature, Category | SetFeature):
             continue
         column = feature_name(place)
-        values = feature.values if feature.hashed or feature.values else _values(connection, column, feature, name, earlier)
+        values = (
+            feature.values if feature.hashed or feature.values else _values(connection, column, feature, name, earlier)
+        )
         if values:
             listed = ", ".join(sql_text(value) for value in feature.values)
             listed = listed if feature.values else f"SELECT v FROM {column}_first ORDER BY symbol"

@@ -63,7 +63,7 @@ def _wanted(
 ) -> tuple[WantedColumn, ...]:
     wanted = wanted_features(task)
     there = open_source(connection, rows, "looked_at").types
-    if task.log.id in there:
+    if task.log.id and task.log.id in there:
         wanted = (WantedColumn("id", task.log.id, LABEL, "log.id"), *wanted)
     if proxy:
         column = proxy.source.column if isinstance(proxy.source, Labelled) else proxy.name
@@ -111,7 +111,9 @@ def _encoded(
     source = encoded.source.format("predictions")
     connection.execute(f'CREATE TABLE ordered AS SELECT {", ".join(chosen)} FROM {source} ORDER BY "row"')
     rows = int(connection.execute("SELECT count(*) FROM ordered").fetchall()[0][0])
-    odd = {n: connection.execute(f"SELECT count(*) FROM ordered WHERE {u}").fetchall()[0][0] for n, u in counted.items()}
+    odd = {
+        n: connection.execute(f"SELECT count(*) FROM ordered WHERE {u}").fetchall()[0][0] for n, u in counted.items()
+    }
     return FeatureRows(
         id=_filled(fetch(connection, "id")) if "id" in names else None,
         instances=fetch_instances(connection, task.features(vocabularies), rows),

@@ -52,7 +52,7 @@ def join_log(
 ) -> tuple[str, dict[str, int]]:
     """What errors call the log, which now stands as `joined`; and how many events were of no use, by reason."""
     if isinstance(task.log, EventColumns):
-        return _join_events(task, task.log, log, engine, moments, whole)
+        return _join_events(task, task.log, log, engine, moments, whole=whole)
     wanted = wanted_predictions(task)
     name = engine.read("predictions", log, wanted)
     last = ", ".join(["max(shown_at)", *(f"max(t{n})" for n in range(len(task.signals)))])
@@ -63,7 +63,7 @@ def join_log(
 
 
 def _join_events(
-    task: Task, columns: EventColumns, log: Any, engine: LogEngine, moments: Any, whole: bool
+    task: Task, columns: EventColumns, log: Any, engine: LogEngine, moments: Any, *, whole: bool
 ) -> tuple[str, dict[str, int]]:
     wanted = wanted_events(task, columns)
     name = engine.read("events", log, wanted)
@@ -169,7 +169,7 @@ def read_log(
             try:
                 with engine_called(engine, connection, folder, session) as working:
                     name, unused = join_log(task, log, working, moments, earlier is None)
-                    return _rows(connection, task, name, unused, raw, earlier)
+                    return _rows(connection, task, name, unused, raw=raw, earlier=earlier)
             except duckdb.Error as error:
                 remedy = "correct the log, or make room on the disk"
                 raise DataError("the log cannot be read to its end", one_line(error), remedy) from error
@@ -180,6 +180,7 @@ def _rows(
     task: Task,
     name: str,
     unused: dict[str, int],
+    *,
     raw: bool,
     earlier: LearntVocabularies | None,
 ) -> tuple[LogRows, Exclusions]:

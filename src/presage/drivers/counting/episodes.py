@@ -151,7 +151,7 @@ class WeighedStretch(NamedTuple):
 def weigh_stretch(
     pool: Pool, log: "StretchedLog", scores: Array, kept: Array, bounds: tuple[int, int]
 ) -> WeighedStretch:
-    """What the tables of a mixture say in one stretch; counts, scores [1, 2 K + 2] and the ring `kept` go on in place."""
+    """What the tables of a mixture say in one stretch; counts, scores [1, 2 K + 2] and the ring `kept` are changed."""
     start, stop = bounds
     counted = log.count(start, stop)
     _keep(kept[0], start, counted.said[0])
