@@ -6,7 +6,7 @@ from typing import Any
 
 import click
 
-from presage.cli.output import console, json_option, seed_option, show_progress
+from presage.cli.output import console, json_option, seed_option, show_progress, tell_exclusions
 from presage.fitting import model as models
 from presage.fitting.model import Model, check_scores_file
 from presage.fitting.model_files import check_model_folder
@@ -55,6 +55,8 @@ def fit_command(log: str, model: Path | None, out: Path | None, as_json: bool, *
     else:
         found = _fitted(log, **options)
     found.save(folder)
+    tell_exclusions(found.left_out)
+    _warn(found)
     if as_json:
         click.echo(json.dumps(found.as_json()))
     console.print(f"{found}, {found.open:,} open: {folder}", markup=False, soft_wrap=True)
@@ -96,6 +98,8 @@ def predict_command(
         found = models.load_model(model)
     else:
         found = _fitted(str(log), **options)
+    tell_exclusions(found.left_out)
+    _warn(found)
     scores = found.nowcast(rows) if nowcast else found.predict(rows)
     for name, count in scores.unseen.items():
         line = f"{name}: {count:,} rows hold a value that the log never showed; they are predicted like new instances."
@@ -113,6 +117,12 @@ def _fitted(log: str, *, task_file: Path | None, **options: Any) -> Model:
     if task_file is None:
         raise click.UsageError("give --task FILE: it says what the log holds")
     return models.fit(log, task_file, progress=show_progress, **options)
+
+
+def _warn(model: Model) -> None:
+    """What to look at in the log before believing a score."""
+    for warning in model.warnings:
+        console.print(warning.text, markup=False, soft_wrap=True)
 
 
 def _check_alone(flags: tuple[str, ...]) -> None:

@@ -38,9 +38,7 @@ def limit_options(command: Callable[..., Any]) -> Callable[..., Any]:
 @click.option("--model", type=PATH, help="Begin a new folder with what this model has learnt: its log is imported.")
 @click.option("--refold", is_flag=True, help="Rebuild the log under the new task or revision.")
 @limit_options
-def serve_command(
-    task_file: Path, folder: Path, host: str, port: int, *, model: Path | None, **options: Any
-) -> int:
+def serve_command(task_file: Path, folder: Path, host: str, port: int, *, model: Path | None, **options: Any) -> int:
     """Answer predictions over HTTP, keep what comes back, and learn from it.
 
     Without a token only this machine is served. It stops on SIGTERM (exit code 0) or an interrupt (130), after the

@@ -15,8 +15,10 @@ from presage.fitting.fitted_log import FittedLog, ModelChoice, carry_on, with_un
 from presage.fitting.learning import nowcast_rows, predict_rows
 from presage.fitting.model_files import check_model_folder, pack_model, unpack_model, write_model
 from presage.forecasters.catalogue import check_names
+from presage.logs.cleaning import left_out
 from presage.logs.encoding import LearntVocabularies
 from presage.logs.feature_rows import FeatureRows, read_features
+from presage.logs.leak_guards import LogWarning
 from presage.logs.rows import read_log
 from presage.logs.tables import parquet_files
 from presage.progress import Progress, silent
@@ -79,6 +81,10 @@ class Model:
         self.choice = choice
         self.logs = logs
         """The logs it has learnt, in order: paths, or "dataframe"."""
+        self.left_out = left_out({})
+        """What was left out of the log that was learnt last, or stayed unknown."""
+        self.warnings: tuple[LogWarning, ...] = ()
+        """What to look at in that log before believing a score."""
         self._fitted = fitted
 
     @property
@@ -142,9 +148,10 @@ class Model:
         """
         before, limit = self._fitted, as_moment(until)
         earlier = LearntVocabularies(before.vocabularies, before.until)
-        rows, _ = read_log(self.task, log, engine=engine, earlier=earlier)
+        rows, excluded = read_log(self.task, log, engine=engine, earlier=earlier)
         self._fitted, later = carry_on(self.task, self.choice, before, rows, limit)
         self.logs += (log_name(log),)
+        self.left_out, self.warnings = excluded, rows.warnings
         return ModelUpdate(len(later.new.id), later.feedback, later.skipped)
 
     def save(self, folder: str | Path) -> Path:
@@ -203,8 +210,8 @@ def fit(
         task: The task, or its file or text.
         forecaster: Which to fit; those of a backtest.
         proxy: Which of the task's proxies to use; the first if left out.
-        until: A time, such as "2024-06-30" or a datetime, in UTC unless it says otherwise: rows shown later, and
-            feedback that became known later, are not used.
+        until: A time, such as "2024-06-30", a datetime or microseconds since 1970, in UTC unless it says otherwise:
+            rows shown later, and feedback that became known later, are not used.
         engine: "duckdb" or "spark".
         seed: Seed for all random draws.
         progress: Shows how far it is.
@@ -214,10 +221,12 @@ def fit(
     check_names((forecaster,), groups_of(task))
     limit = as_moment(until)
     with progress("reading the log", None):
-        rows, _ = read_log(task, log, engine=engine)
+        rows, excluded = read_log(task, log, engine=engine)
     with progress("learning the log", None):
         fitted, _ = carry_on(task, choice, None, rows, limit)
-    return Model(task, choice, fitted, (log_name(log),))
+    model = Model(task, choice, fitted, (log_name(log),))
+    model.left_out, model.warnings = excluded, rows.warnings
+    return model
 
 
 def load_model(folder: str | Path) -> Model:
