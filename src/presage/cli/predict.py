@@ -98,9 +98,9 @@ def predict_command(
         found = models.load_model(model)
     else:
         found = _fitted(str(log), **options)
+    scores = found.nowcast(rows) if nowcast else found.predict(rows)
     tell_exclusions(found.left_out)
     _warn(found)
-    scores = found.nowcast(rows) if nowcast else found.predict(rows)
     for name, count in scores.unseen.items():
         line = f"{name}: {count:,} rows hold a value that the log never showed; they are predicted like new instances."
         console.print(line, markup=False, soft_wrap=True)
