@@ -28,7 +28,7 @@ def figures(tell: Tell) -> Iterator[Figure]:
         tell("scoring: the log")
         shop = presage.simulate("shop", Path(folder) / "shop.parquet", rows=ROWS)
         asked = Path(folder) / "asked.parquet"
-        duckdb.sql(f"COPY (SELECT id, title, genre FROM '{shop.log}') TO '{asked}'")
+        duckdb.connect().execute(f"COPY (SELECT id, title, genre FROM '{shop.log}') TO '{asked}'")
         yield _fitting(shop, tell)
         yield _predicting(shop, asked, tell)
         yield from _command(shop, asked, tell)

@@ -78,12 +78,12 @@ class Client:
         body |= {} if rank is None else {"rank": True, "outcome": rank}
         return self._post("/v1/predictions", body, PredictionsReply).predictions
 
-    def proxy(self, id: str, value: str, *, at: int | None = None) -> FeedbackReply:
-        """Record a proxy."""
+    def proxy(self, id: str, value: str | float, *, at: int | None = None) -> FeedbackReply:
+        """Record a proxy: one of its values, or a number that the task cuts into one."""
         return self._post("/v1/proxies", _feedback(id, value, at), FeedbackReply)
 
-    def outcome(self, id: str, value: str, *, at: int | None = None) -> FeedbackReply:
-        """Record an outcome."""
+    def outcome(self, id: str, value: str | float, *, at: int | None = None) -> FeedbackReply:
+        """Record an outcome, as a proxy is."""
         return self._post("/v1/outcomes", _feedback(id, value, at), FeedbackReply)
 
     def events(self, events: Iterable[Event]) -> BulkReply:
@@ -159,7 +159,7 @@ def _prediction(id: str, features: Features, at: int | None) -> dict[str, Any]:
     return {"id": id, "features": features} | ({} if at is None else {"at": at})
 
 
-def _feedback(id: str, value: str, at: int | None) -> dict[str, Any]:
+def _feedback(id: str, value: str | float, at: int | None) -> dict[str, Any]:
     return {"id": id, "value": value} | ({} if at is None else {"at": at})
 
 

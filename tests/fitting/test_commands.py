@@ -52,7 +52,7 @@ def test_scores_go_to_a_file_or_to_stdout_and_say_what_the_function_says(home: P
     assert [row["id"] for row in read] == ["o0", "o1"]
     for name in ("scores.csv", "scores.parquet"):
         assert presage("predict", "rows.csv", *learnt, "--out", f"made/{name}", "--save", "model").out == ""
-        found = duckdb.sql(f"FROM 'made/{name}'").fetchnumpy()
+        found = duckdb.connect().execute(f"FROM 'made/{name}'").fetchnumpy()
         assert list(found) == ["id", "kept", "returned"]
         assert np.allclose(found["returned"], expected["returned"], atol=1e-9)
     assert presage("predict", "rows.csv", "--model", "model").out == printed.out

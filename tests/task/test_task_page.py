@@ -32,8 +32,11 @@ def test_every_example_is_a_task(example: str) -> None:
 
 
 def test_there_is_an_example_of_each_shape() -> None:
-    logs = [type(read_task(example).log).__name__ for example in EXAMPLES]
-    assert logs == ["PredictionColumns", "EventColumns", "EventColumns"]
+    logs = {type(read_task(example).log).__name__ for example in EXAMPLES}
+    sources = {type(signal.source).__name__ for example in EXAMPLES for signal in read_task(example).signals}
+    assert logs == {"PredictionColumns", "EventColumns"}
+    assert sources == {"Labelled", "HappenedAt", "CountedEvents", "First"}
+    assert any(read_task(example).in_rows for example in EXAMPLES)
 
 
 @pytest.mark.parametrize("module", [columns, feedback, forecaster, instance], ids=lambda module: module.__name__)

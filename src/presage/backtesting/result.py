@@ -21,12 +21,14 @@ from presage.errors import PresageError
 from presage.files import write_results
 from presage.forecasters.catalogue import check_names
 from presage.logs.cleaning import Exclusions
+from presage.logs.cuts import found_cuts, resolve_cuts
 from presage.logs.rows import LogRows, read_log
 from presage.progress import Progress, silent
 from presage.proxies.card import Card
 from presage.proxies.report import judge_log
 from presage.spaces import Array
 from presage.task.exported_log import as_served as exported
+from presage.task.spans import ROW
 from presage.task.task import Task, load_task
 
 
@@ -71,9 +73,14 @@ class BacktestResult:
     def predictions(self) -> Table:
         """A row for each prediction: its id, when it was made, its outcome, and FORECASTER_VALUE probabilities."""
         values, symbols = np.array([*self.task.outcome.values, None], object), self.rows.outcome.symbols
+        when = (
+            {"row": self.rows.shown_at // ROW}
+            if self.task.in_rows
+            else {"shown_at": self.rows.shown_at.astype("datetime64[us]")}
+        )
         columns: dict[str, Array] = {
             "id": self.rows.id,
-            "shown_at": self.rows.shown_at.astype("datetime64[us]"),
+            **when,
             "outcome": values[np.where(symbols < 0, len(values) - 1, symbols)],
         }
         for name, logs in self.found.said.items():
@@ -83,7 +90,8 @@ class BacktestResult:
 
     def as_json(self) -> dict[str, Any]:
         """What `presage backtest --json` prints."""
-        return self.found.as_json(self.seconds)
+        found = self.found.as_json(self.seconds)
+        return found | {"edges": self.settings["edges"]} if "edges" in self.settings else found
 
     def save(self, folder: str | Path, *, progress: Progress = silent) -> Path:
         """Where the page lies that is now written: report.html, with its numbers and tables beside it."""
@@ -150,6 +158,7 @@ def backtest(
     names = _names(task, proxy, forecasters)
     started = time.perf_counter()
     with progress("reading the log", None):
+        task = resolve_cuts(task, log, engine=engine)
         rows, left_out = read_log(task, log, engine=engine)
     read, compiled = time.perf_counter() - started, compiling_seconds()
     with progress("backtest: forecasters", len(played_names(names)) * (1 + twins)) as step:
@@ -166,6 +175,8 @@ def backtest(
         "engine": engine,
         "twins": twins,
     }
+    if cuts := found_cuts(task):
+        settings["edges"] = cuts
     return BacktestResult(task, rows, found, left_out, seconds, settings, seed, used)
 
 

@@ -10,7 +10,7 @@ from presage.backtesting.page import leak_words
 from presage.backtesting.result import BacktestResult
 from presage.backtesting.result import backtest as play_backtest
 from presage.backtesting.score_columns import score_table, side_by_side
-from presage.cli.output import console, json_option, seed_option, show_progress, show_table, tell_exclusions
+from presage.cli.output import console, json_option, seed_option, show_progress, show_table, tell_edges, tell_exclusions
 from presage.files import check_results_folder
 
 
@@ -37,6 +37,7 @@ def backtest(log: str, task_file: Path, out: Path | None, as_json: bool, **optio
     if out:
         check_results_folder(out)
     result = play_backtest(log, task_file, progress=show_progress, **options)
+    tell_edges(result.settings)
     tell_exclusions(result.left_out)
     written = result.save(out, progress=show_progress) if out else None
     if as_json:

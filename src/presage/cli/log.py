@@ -16,7 +16,7 @@ from presage.journal.sqlite import FILE, SqliteLog
 from presage.journal.verify import verify_log
 from presage.logs.rows import read_log
 from presage.service.export import export_log
-from presage.service.features import feature_encoder
+from presage.service.features import check_servable, feature_encoder
 from presage.service.folders import TASK, folder_forecaster, horizons_of, task_digest
 from presage.task.task import Task, load_task
 
@@ -110,7 +110,8 @@ def import_(source: str, task_file: Path, folder: Path, bulk: int, as_json: bool
 
     task = load_task(task_file)
     history.check_new(folder)
-    feature_encoder(task)  # a task that cannot be served is refused before the log is read
+    check_servable(task)  # a task that cannot be served is refused before the log is read
+    feature_encoder(task)
     with console.status("reading the log"):
         rows, left_out = read_log(task, source, raw=True)
     tell_exclusions(left_out)

@@ -1,7 +1,7 @@
 """What commands say while they work, on stderr, and the options they share."""
 
 import dataclasses
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from types import NoneType
 from typing import Any, get_args, get_origin, get_type_hints
@@ -13,6 +13,7 @@ from rich.table import Table
 
 from presage.errors import SettingError
 from presage.logs.cleaning import Exclusions
+from presage.logs.cuts import cut_lines
 
 MOST_SEEDS = 1000
 
@@ -42,6 +43,12 @@ def show_progress(what: str, steps: int | None) -> Iterator[Callable[[int], None
 def tell_exclusions(exclusions: Exclusions) -> None:
     """What was left out of a log, or stayed unknown, a line for each reason."""
     for line in exclusions.told():
+        console.print(line, markup=False, soft_wrap=True)
+
+
+def tell_edges(settings: Mapping[str, Any]) -> None:
+    """The edges that a log told, a line for each column that was cut."""
+    for line in cut_lines(settings.get("edges", {})):
         console.print(line, markup=False, soft_wrap=True)
 
 

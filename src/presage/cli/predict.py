@@ -6,7 +6,7 @@ from typing import Any
 
 import click
 
-from presage.cli.output import console, json_option, seed_option, show_progress, tell_exclusions
+from presage.cli.output import console, json_option, seed_option, show_progress, tell_edges, tell_exclusions
 from presage.fitting import model as models
 from presage.fitting.model import Model, check_scores_file
 from presage.fitting.model_files import check_model_folder
@@ -55,8 +55,7 @@ def fit_command(log: str, model: Path | None, out: Path | None, as_json: bool, *
     else:
         found = _fitted(log, **options)
     found.save(folder)
-    tell_exclusions(found.left_out)
-    _warn(found)
+    _tell_log(found)
     if as_json:
         click.echo(json.dumps(found.as_json()))
     console.print(f"{found}, {found.open:,} open: {folder}", markup=False, soft_wrap=True)
@@ -99,8 +98,7 @@ def predict_command(
     else:
         found = _fitted(str(log), **options)
     scores = found.nowcast(rows) if nowcast else found.predict(rows)
-    tell_exclusions(found.left_out)
-    _warn(found)
+    _tell_log(found)
     for name, count in scores.unseen.items():
         line = f"{name}: {count:,} rows hold a value that the log never showed; they are predicted like new instances."
         console.print(line, markup=False, soft_wrap=True)
@@ -119,8 +117,10 @@ def _fitted(log: str, *, task_file: Path | None, **options: Any) -> Model:
     return models.fit(log, task_file, progress=show_progress, **options)
 
 
-def _warn(model: Model) -> None:
-    """What to look at in the log before believing a score."""
+def _tell_log(model: Model) -> None:
+    """What was left out of the log, the edges that it told, and what to look at before believing a score."""
+    tell_exclusions(model.left_out)
+    tell_edges(model.as_json())
     for warning in model.warnings:
         console.print(warning.text, markup=False, soft_wrap=True)
 

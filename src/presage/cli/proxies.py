@@ -6,7 +6,7 @@ from pathlib import Path
 
 import click
 
-from presage.cli.output import console, json_option, show_progress, show_table, tell_exclusions
+from presage.cli.output import console, json_option, show_progress, show_table, tell_edges, tell_exclusions
 from presage.files import check_results_folder
 from presage.logs.engines import ENGINES
 from presage.metrics.intervals import Estimate
@@ -43,6 +43,7 @@ def proxies(  # noqa: PLR0917
         check_results_folder(out)
     wanted = () if horizons is not None and horizons.strip() == "none" else horizons
     report = judge_proxies(log, task_file, cuts=cuts, horizons=wanted, engine=engine, progress=show_progress)
+    tell_edges(report.settings)
     tell_exclusions(report.left_out)
     if out:
         report.save(out)

@@ -7,11 +7,13 @@ from typing import Any
 import click
 import numpy as np
 
-from presage.cli.output import console, json_option, show_table, tell_exclusions
+from presage.cli.output import console, json_option, show_table, tell_edges, tell_exclusions
 from presage.errors import OutputError
+from presage.logs.cuts import found_cuts, resolve_cuts
 from presage.logs.engines import ENGINES
 from presage.logs.first_task import first_task
 from presage.logs.rows import LogRows, read_log
+from presage.task.spans import row_at
 from presage.task.task import Task, load_task
 
 PATH = click.Path(path_type=Path)
@@ -30,11 +32,14 @@ def task() -> None:
 def check(file: Path, log: str | None, engine: str, as_json: bool) -> int:
     """Say what a task file means, or what is wrong with it; with a log, whether the log fits it."""
     found = load_task(file)
-    result = _meaning(found)
     if log is not None:
         with console.status("reading the log"):
+            found = resolve_cuts(found, log, engine=engine)
             rows, excluded = read_log(found, log, engine=engine)
-        result |= _shape(rows)
+        tell_edges({"edges": found_cuts(found)})
+    result = _meaning(found)
+    if log is not None:
+        result |= _shape(rows, found.in_rows)
     if as_json:
         click.echo(json.dumps(result | ({"left_out": excluded.counts} if log is not None else {})))
     show_table(["", ""], [[name.replace("_", " "), _words(value)] for name, value in result.items()])
@@ -65,8 +70,11 @@ def init(log: str, out: Path | None) -> int:
 
 
 def _meaning(found: Task) -> dict[str, Any]:
-    signals = {signal.name: {"values": list(signal.values), "horizon": str(signal.horizon), "absent": signal.absent}
-               for signal in found.signals}  # fmt: skip
+    signals = {
+        signal.name: {"values": list(signal.values), "horizon": str(signal.horizon), "absent": signal.absent}
+        | ({"edges": str(signal.cuts)} if signal.cuts else {})
+        for signal in found.signals
+    }
     return {
         "name": found.name,
         "features": [feature.name for feature in found.instance],
@@ -76,10 +84,13 @@ def _meaning(found: Task) -> dict[str, Any]:
     }
 
 
-def _shape(rows: LogRows) -> dict[str, Any]:
+def _shape(rows: LogRows, in_rows: bool) -> dict[str, Any]:
     known = {signal.name: int((signal.symbols >= 0).sum()) for signal in (*rows.proxies, rows.outcome)}
     slots = rows.instances.symbols
-    first, last = (str(np.datetime64(int(at), "us").astype("datetime64[s]")) for at in rows.shown_at[[0, -1]])
+    first, last = (
+        row_at(at) if in_rows else str(np.datetime64(at, "us").astype("datetime64[s]"))
+        for at in rows.shown_at[[0, -1]].tolist()
+    )
     identities = len(np.unique(slots[:, 0])) if slots.shape[1] else 0
     return {"rows": len(rows.id), "instances": identities, "from": first, "to": last, "known": known}
 

@@ -16,6 +16,7 @@ from presage.fitting.learning import nowcast_rows, predict_rows
 from presage.fitting.model_files import check_model_folder, pack_model, unpack_model, write_model
 from presage.forecasters.catalogue import check_names
 from presage.logs.cleaning import left_out
+from presage.logs.cuts import found_cuts, resolve_cuts
 from presage.logs.encoding import LearntVocabularies
 from presage.logs.feature_rows import FeatureRows, read_features
 from presage.logs.leak_guards import LogWarning
@@ -23,6 +24,7 @@ from presage.logs.rows import read_log
 from presage.logs.tables import parquet_files
 from presage.progress import Progress, silent
 from presage.spaces import Array
+from presage.task.spans import ROW
 from presage.task.task import Task, load_task
 
 
@@ -98,9 +100,10 @@ class Model:
         return len(self._fitted.open.id)
 
     @property
-    def until(self) -> datetime:
-        """When all that it has learnt was known."""
-        return datetime.fromtimestamp(self._fitted.until / 1_000_000, UTC)
+    def until(self) -> datetime | int:
+        """When all that it has learnt was known; in a log without times, at which row."""
+        until = self._fitted.until
+        return until // ROW if self.task.in_rows else datetime(1970, 1, 1, tzinfo=UTC) + timedelta(microseconds=until)
 
     @property
     def digest(self) -> str:
@@ -146,7 +149,7 @@ class Model:
             until: As in `presage.fit`; not before `Model.until`.
             engine: "duckdb" or "spark".
         """
-        before, limit = self._fitted, as_moment(until)
+        before, limit = self._fitted, as_moment(until, self.task.in_rows)
         earlier = LearntVocabularies(before.vocabularies, before.until)
         rows, excluded = read_log(self.task, log, engine=engine, earlier=earlier)
         self._fitted, later = carry_on(self.task, self.choice, before, rows, limit)
@@ -181,15 +184,15 @@ class Model:
             **self.choice._asdict(),
             "rows": self.rows,
             "open": self.open,
-            "until": self.until.isoformat(),
+            "until": self.until if isinstance(self.until, int) else self.until.isoformat(),
+            "edges": found_cuts(self.task),
             "logs": list(self.logs),
             "digest": self.digest,
         }
 
     def __repr__(self) -> str:
-        return (
-            f"Model({self.task.name}: {self.choice.forecaster}, {self.rows:,} rows until {self.until:%Y-%m-%d %H:%M})"
-        )
+        until = f"row {self.until:,}" if isinstance(self.until, int) else f"{self.until:%Y-%m-%d %H:%M}"
+        return f"Model({self.task.name}: {self.choice.forecaster}, {self.rows:,} rows until {until})"
 
 
 def fit(
@@ -219,8 +222,9 @@ def fit(
     task = task if isinstance(task, Task) else load_task(task)
     choice = ModelChoice(forecaster, task.proxy(proxy).name, seed)
     check_names((forecaster,), groups_of(task))
-    limit = as_moment(until)
+    limit = as_moment(until, task.in_rows)
     with progress("reading the log", None):
+        task = resolve_cuts(task, log, engine=engine)
         rows, excluded = read_log(task, log, engine=engine)
     with progress("learning the log", None):
         fitted, _ = carry_on(task, choice, None, rows, limit)
@@ -241,10 +245,14 @@ def log_name(log: Any) -> str:
     return str(log) if "::" in str(log) else str(Path(log).resolve())
 
 
-def as_moment(until: Any) -> int | None:
-    """A time in microseconds since 1970 UTC; None for none."""
-    if until is None or (isinstance(until, int) and not isinstance(until, bool)):
+def as_moment(until: Any, in_rows: bool = False) -> int | None:
+    """A time in microseconds since 1970 UTC, or what stands for a row there; None for none."""
+    if until is None or (isinstance(until, int) and not isinstance(until, bool) and not in_rows):
         return until
+    if in_rows:
+        if not str(until).isdecimal():
+            raise SettingError("until must be the number of a row", until, "the log has no times: give it like 5000")
+        return int(until) * ROW
     try:
         if isinstance(until, np.datetime64):
             return int(until.astype("datetime64[us]").astype(np.int64))

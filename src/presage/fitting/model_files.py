@@ -17,6 +17,7 @@ from presage.fitting.fitted_log import FittedLog, ModelChoice, forecaster_of
 from presage.fitting.learning import Learnt, learn_rows
 from presage.fitting.open_rows import OpenRows
 from presage.forecasters.state_files import StateFiles, check_description, describe, hash_in, read_manifest
+from presage.logs.cuts import cut_again, found_cuts
 from presage.saved_states import read_state_files, write_state_files
 from presage.spaces import Array, Instance
 from presage.task.task import Task, Vocabulary, read_task
@@ -45,6 +46,7 @@ def pack_model(task: Task, choice: ModelChoice, fitted: FittedLog, logs: tuple[s
         "task_folder": "." if task.folder == Path() else str(task.folder.resolve()),
         **choice._asdict(),
         "described": describe(fitted.forecaster),
+        "edges": found_cuts(task),
         "vocabularies": {name: one._asdict() for name, one in fitted.vocabularies.items()},
         "rows": fitted.rows,
         "until": fitted.until,
@@ -79,7 +81,7 @@ def unpack_model(folder: Path) -> SavedModel:
     if hashlib.sha256(files.tensors).hexdigest() != hash_in(files.manifest):
         raise StateFileError("the tensors of the model are damaged", f"{len(files.tensors)} bytes", REMEDY)
     try:
-        task = read_task(manifest["task"], Path(manifest["task_folder"]))
+        task = cut_again(read_task(manifest["task"], Path(manifest["task_folder"])), manifest["edges"])
         fitted, choice = _fitted(task, manifest, safetensors.numpy.load(files.tensors))
     except (KeyError, TypeError, ValueError, safetensors.SafetensorError) as error:
         if isinstance(error, PresageError):

@@ -83,12 +83,13 @@ def later_rows(task: Task, proxy: str, rows: LogRows, earlier: OpenRows, spans: 
     after, until = spans
     signals = [_known_by(signal, until) for signal in (rows.proxy(proxy), rows.outcome)]
     # An id that is open and comes again is a repeated row, which a log as a whole would leave out, too.
-    place = _places(rows.id, earlier.id) if task.log.id else np.full(len(rows.id), EMPTY)
+    named = task.log.id is not None or task.in_rows  # without times the number of a row is its id
+    place = _places(rows.id, earlier.id) if named else np.full(len(rows.id), EMPTY)
     fresh = (rows.shown_at > after) & (rows.shown_at <= until) & (place == EMPTY)
     past = rows.shown_at <= after
     told, feedback = earlier, 0
     if past.any() and len(earlier.id):
-        if not task.log.id:
+        if not named:
             remedy = "name log.id in the task, or give only rows that were shown later"
             raise DataError("the log holds rows that were learnt, and no ids to tell them by", int(past.sum()), remedy)
         told, feedback = _told(earlier, signals, np.flatnonzero(past & (place != EMPTY)), place)

@@ -14,7 +14,7 @@ from presage.logs.rows import LogRows, SignalRows, read_log
 from presage.logs.signals import NEVER_AT
 from presage.progress import Progress, silent
 from presage.service import history
-from presage.service.features import feature_encoder
+from presage.service.features import check_servable, feature_encoder
 from presage.spaces import EMPTY
 from presage.task.task import load_task
 
@@ -35,6 +35,7 @@ def import_model(model: Path, task_file: Path, folder: Path, progress: Progress 
     """
     history.check_new(folder)
     task = load_task(task_file)
+    check_servable(task)
     feature_encoder(task)
     of_model, choice, fitted, logs = unpack_model(model)
     remedy = f"run presage log import LOG --task {task_file} --data {folder}"

@@ -10,9 +10,9 @@ from presage.errors import DataError
 from presage.logs.columns import feature_name
 from presage.logs.signals import Fate
 from presage.logs.tables import sql_text
-from presage.task.columns import EventColumns
+from presage.task.columns import EventColumns, PredictionColumns
 from presage.task.features import Category, Number, SetFeature
-from presage.task.signals import Labelled
+from presage.task.signals import HappenedAt, Signal
 from presage.task.task import Task
 
 
@@ -101,14 +101,39 @@ def clean_log(connection: duckdb.DuckDBPyConnection, task: Task, name: str, whol
 
 
 def _check_labels(connection: duckdb.DuckDBPyConnection, task: Task, name: str) -> None:
+    """Nothing, or the error of what cannot be a value of a signal."""
     for n, signal in enumerate(task.signals):
-        if isinstance(signal.source, Labelled):
+        if isinstance(task.log, PredictionColumns):
             odd = f"SELECT min(o{n}), count(*) FROM joined WHERE o{n} IS NOT NULL"
             value, rows = connection.execute(odd).fetchall()[0]
             if rows:
-                wrong = f"column {signal.source.column} of {name} holds values outside {task.path(signal)}.values"
-                remedy = f"{rows:,} row{'s' * (rows > 1)} in all: add to it what is missing, or correct the log"
-                raise DataError(wrong, value, remedy)
+                wrong, remedy = _odd_values(connection, task, signal, n)
+                lines = f"{rows:,} row{'s' * (rows > 1)} in all"
+                raise DataError(wrong.format(name), value, f"{lines}: {remedy}")
+
+
+def _odd_values(connection: duckdb.DuckDBPyConnection, task: Task, signal: Signal, n: int) -> tuple[str, str]:
+    """What is wrong with the values of a signal that stand under o<n>, and what to do."""
+    path = task.path(signal)
+    if isinstance(signal.source, HappenedAt):
+        remedy = "write a time where it happened, and nothing where it did not"
+        return f"column {signal.source.column} of {{}} holds what is no time", remedy
+    column = signal.columns["column"]
+    if signal.cuts:
+        return f"column {column} of {{}} holds what is no number", "correct the log, or leave the value empty"
+    wrong = f"column {column} of {{}} holds values outside {path}.values"
+    number = f"try_cast(o{n} AS DOUBLE)"
+    looked = f"count(*) - count({number}), count(DISTINCT {number}), count(*) FILTER ({number} <> floor({number}))"
+    words, different, fractions = connection.execute(f"SELECT {looked} FROM joined WHERE o{n} IS NOT NULL").fetchall()[
+        0
+    ]
+    if not words and (fractions or different > MOST_NAMED):
+        return wrong, f'this column is numeric: cut it with edges, such as {path}.edges = "quantiles:4"'
+    return wrong, "add to it what is missing, or correct the log"
+
+
+MOST_NAMED = 20
+"""Different whole numbers that may still be names of values; beyond it they are rather numbers to cut."""
 
 
 def _repeated(connection: duckdb.DuckDBPyConnection, task: Task) -> None:

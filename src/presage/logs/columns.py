@@ -6,7 +6,7 @@ from typing import NamedTuple
 from presage.errors import DataError
 from presage.task.columns import EventColumns
 from presage.task.features import Boolean, Category, Feature, SetFeature, Timestamp
-from presage.task.signals import Labelled
+from presage.task.signals import HappenedAt, Labelled
 from presage.task.task import Task
 
 WHOLE_TYPES = ("TINYINT", "SMALLINT", "INTEGER", "BIGINT", "HUGEINT", "UTINYINT", "USMALLINT", "UINTEGER", "UBIGINT")
@@ -60,6 +60,8 @@ def _time(column: str, declared: str) -> str:
 
 WORD_TYPES = (*NUMBER_TYPES, "UUID", "BOOLEAN", "ENUM")
 LABEL = ColumnKind("words, whole numbers or booleans", WORD_TYPES)
+GIVEN = ColumnKind(TIME.words, TIME_TYPES)
+"""What a column of times holds as words, to tell what is no time from nothing."""
 FLAG = ColumnKind("true or false", ("BOOLEAN", "VARCHAR", *WHOLE_TYPES))
 TEXTS = ColumnKind("a list of words, or words with a separator", (*WORD_TYPES,))
 
@@ -83,12 +85,18 @@ def wanted_predictions(task: Task) -> tuple[WantedColumn, ...]:
     """What a log with one row per prediction must hold."""
     signals: list[WantedColumn] = []
     for place, signal in enumerate(task.signals):
-        if isinstance(signal.source, Labelled):
-            key = task.path(signal)
-            signals.append(WantedColumn(f"v{place}", signal.source.column, LABEL, f"{key}.column"))
-            signals.append(WantedColumn(f"t{place}", signal.source.known_at, TIME, f"{key}.known_at"))
-            if signal.source.position:
-                signals.append(WantedColumn(f"p{place}", signal.source.position, WHOLE, f"{key}.position"))
+        key, source = task.path(signal), signal.source
+        if isinstance(source, Labelled):
+            signals.append(WantedColumn(f"v{place}", source.column, NUMBER if source.cuts else LABEL, f"{key}.column"))
+            if source.cuts:
+                signals.append(WantedColumn(f"g{place}", source.column, LABEL, f"{key}.column"))
+            if source.known_at:
+                signals.append(WantedColumn(f"t{place}", source.known_at, TIME, f"{key}.known_at"))
+            if source.position:
+                signals.append(WantedColumn(f"p{place}", source.position, WHOLE, f"{key}.position"))
+        elif isinstance(source, HappenedAt):
+            signals.append(WantedColumn(f"t{place}", source.column, TIME, f"{key}.happened_at"))
+            signals.append(WantedColumn(f"g{place}", source.column, GIVEN, f"{key}.happened_at"))
     if task.log.model:
         signals.append(WantedColumn("model", task.log.model, WHOLE, "log.model"))
     return (*_moment(task), *signals)
@@ -111,6 +119,8 @@ def check_columns(name: str, types: Mapping[str, str], wanted: tuple[WantedColum
     missing = {one.column: one.key for one in wanted if one.column not in types}
     if missing:
         remedy = "rename or add them, or say in the task which columns they are: " + ", ".join(missing.values())
+        if any(key.endswith(".known_at") for key in missing.values()):
+            remedy += '; a value known when its horizon has passed needs known = "at horizon" instead of known_at'
         raise DataError(f"{name} lacks the columns {', '.join(missing)}", list(types), remedy)
     for one in wanted:
         declared = types[one.column]
@@ -125,7 +135,8 @@ def _moment(task: Task) -> tuple[WantedColumn, ...]:
     log = task.log
     extra = [WantedColumn(name, column, LABEL, f"log.{key}") for name, column, key in
              (("id", log.id, "id"), ("grp", log.group, "group")) if column is not None]  # fmt: skip
-    return (WantedColumn("shown_at", log.shown_at, TIME, "log.shown_at"), *extra, *wanted_features(task))
+    shown = () if log.shown_at is None else (WantedColumn("shown_at", log.shown_at, TIME, "log.shown_at"),)
+    return (*shown, *extra, *wanted_features(task))
 
 
 def wanted_features(task: Task) -> tuple[WantedColumn, ...]:

@@ -83,12 +83,22 @@ def _check_features(connection: duckdb.DuckDBPyConnection, task: Task, name: str
 
 
 def _check_proxies(connection: duckdb.DuckDBPyConnection, name: str, column: str, proxy: Signal) -> None:
-    listed = ", ".join(sql_text(value) for value in proxy.values)
-    odd = f"SELECT min(proxy), count(*) FROM predictions WHERE proxy NOT IN ({listed})"
+    odd = f"SELECT min(proxy), count(*) FROM predictions WHERE proxy IS NOT NULL AND ({_symbol(proxy)}) IS NULL"
     value, rows = connection.execute(odd).fetchall()[0]
     if rows:
-        remedy = f"{rows:,} row{'s' * (rows > 1)} in all: give one of {', '.join(proxy.values)}, or leave it empty"
+        given = "a number" if proxy.cuts else f"one of {', '.join(proxy.values)}"
+        remedy = f"{rows:,} row{'s' * (rows > 1)} in all: give {given}, or leave it empty"
         raise DataError(f"column {column} of {name} holds values outside those of {proxy.name}", value, remedy)
+
+
+def _symbol(proxy: Signal) -> str:
+    """SQL for the symbol of a value, or of a number that is cut; NULL where it is neither."""
+    if proxy.cuts:
+        number = "try_cast(proxy AS DOUBLE)"
+        reached = " + ".join(f"({number} >= {sql_text(repr(edge))}::DOUBLE)::INTEGER" for edge in proxy.cuts.edges)
+        return f"CASE WHEN isfinite({number}) THEN {reached} END"
+    cases = " ".join(f"WHEN {sql_text(value)} THEN {symbol}" for symbol, value in enumerate(proxy.values))
+    return f"CASE proxy {cases} END"
 
 
 def _encoded(
@@ -104,8 +114,7 @@ def _encoded(
     if "id" in names:
         chosen.append(f"{id_type(connection, 'predictions')} AS id")
     if proxy:
-        cases = " ".join(f"WHEN {sql_text(value)} THEN {symbol}" for symbol, value in enumerate(proxy.values))
-        chosen.append(f"(CASE proxy {cases} ELSE {EMPTY} END)::INTEGER AS z")
+        chosen.append(f"coalesce({_symbol(proxy)}, {EMPTY})::INTEGER AS z")
     counted = {name: f"u{place}" for place, name in enumerate(unseen)}
     chosen += [f"({wrong}) AS {counted[name]}" for name, wrong in unseen.items()]
     source = encoded.source.format("predictions")

@@ -1,13 +1,15 @@
 """Whether a log that was read out of core fits into memory once it is arrays."""
 
 import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import duckdb
 import numpy as np
 
-from presage.errors import DataError
+from presage.errors import DataError, SettingError
 from presage.logs.cleaning import Exclusions, check_values, clean_log
 from presage.logs.columns import TIME, wanted_events, wanted_moments, wanted_predictions
 from presage.logs.csv_errors import one_line
@@ -15,7 +17,7 @@ from presage.logs.encoding import LearntVocabularies, fetch, fetch_instances, le
 from presage.logs.engines import LogEngine, engine_called
 from presage.logs.event_windows import unused_events, windowed_signals
 from presage.logs.leak_guards import LogWarning
-from presage.logs.signals import labelled_predictions
+from presage.logs.signals import labelled_predictions, prediction_rows
 from presage.logs.tables import connected, sql_text
 from presage.spaces import Array, Features, Instance
 from presage.task.columns import EventColumns
@@ -55,9 +57,10 @@ def join_log(
         return _join_events(task, task.log, log, engine, moments, whole=whole)
     wanted = wanted_predictions(task)
     name = engine.read("predictions", log, wanted)
-    last = ", ".join(["max(shown_at)", *(f"max(t{n})" for n in range(len(task.signals)))])
-    first, end, rows = engine.ask(f"SELECT min(shown_at), greatest({last}), count(*) FROM predictions")
-    until = _check_length(task, name, task.log.shown_at, (first, end, rows), whole)
+    times = [f"max({one.name})" for one in wanted if one.kind is TIME and one.name[0] == "t"]
+    last = f"greatest({', '.join(['max(shown_at)', *times])})" if times else "max(shown_at)"
+    first, end, rows = engine.ask(f"SELECT min(shown_at), {last}, count(*) FROM {prediction_rows(task)}")
+    until = _check_length(task, name, task.log.shown_at or "", (first, end, rows), whole)
     engine.join(labelled_predictions(task, wanted, until))
     return name, {}
 
@@ -93,6 +96,10 @@ def _check_length(
     if task.log.model or not whole:
         return until  # a service decided what came in time; the other parts of a log show the horizons
     longest = max(task.signals, key=lambda signal: signal.horizon.microseconds)
+    if task.in_rows and longest.horizon.microseconds > until - first:
+        wrong = f"the horizon of {task.path(longest)} is not shorter than {name}"
+        lengths = f"{longest.horizon} in a log of {in_words(until, rows=True)}"
+        raise DataError(wrong, lengths, "give a longer log or a shorter horizon")
     if longest.horizon.microseconds > until - first:
         wrong = f"the horizon of {task.path(longest)} is longer than {name}"
         remedy = "give a longer log or a shorter horizon"
@@ -160,6 +167,23 @@ def read_log(
         raw: Whether the features are wanted as JSON, too.
         earlier: What was learnt of an earlier part of the log, of which this is a later one: it may be short.
     """
+    for signal in task.signals:
+        if signal.cuts and signal.cuts.is_open:
+            remedy = "give them as numbers, or let presage.logs.cuts.resolve_cuts find them in the log"
+            raise SettingError(f"{task.path(signal)}.edges are not numbers yet", str(signal.cuts), remedy)
+    with opened_engine(task, engine, memory, session) as (connection, working):
+        name, unused = join_log(task, log, working, moments, earlier is None)
+        return _rows(connection, task, name, unused, raw=raw, earlier=earlier)
+
+
+@contextmanager
+def opened_engine(
+    task: Task, engine: str, memory: str, session: Any
+) -> Iterator[tuple[duckdb.DuckDBPyConnection, LogEngine]]:
+    """A database on disk and the engine that brings the log of a task into it, for as long as both are used."""
+    if task.in_rows and engine == "spark":
+        remedy = "use the engine duckdb, or give the log a column of times"
+        raise DataError("Spark does not keep the order of the rows", engine, remedy)
     with tempfile.TemporaryDirectory(prefix="presage-") as scratch:
         folder = Path(scratch)
         with connected(memory_limit=memory, temp_directory=str(folder / "spill")) as connection:
@@ -168,8 +192,7 @@ def read_log(
             connection.execute("USE scratch")
             try:
                 with engine_called(engine, connection, folder, session) as working:
-                    name, unused = join_log(task, log, working, moments, earlier is None)
-                    return _rows(connection, task, name, unused, raw=raw, earlier=earlier)
+                    yield connection, working
             except duckdb.Error as error:
                 remedy = "correct the log, or make room on the disk"
                 raise DataError("the log cannot be read to its end", one_line(error), remedy) from error

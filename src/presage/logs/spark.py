@@ -13,7 +13,7 @@ from typing import Any
 import duckdb
 
 from presage.errors import DataError
-from presage.logs.columns import FLAG, LABEL, NUMBER, TEXTS, TIME, WantedColumn, check_columns
+from presage.logs.columns import FLAG, GIVEN, LABEL, NUMBER, TEXTS, TIME, WantedColumn, check_columns
 from presage.logs.tables import READERS, literal
 
 TYPES = {
@@ -108,7 +108,7 @@ def _value(one: WantedColumn, declared: str) -> str:
     if one.kind is TIME:
         whole = declared.endswith("INT") or declared == "INTEGER"
         return f"CAST({column} AS BIGINT) * 1000000" if whole else f"unix_micros(CAST({column} AS TIMESTAMP))"
-    if one.kind is LABEL:
+    if one.kind in (LABEL, GIVEN):
         return f"nullif(trim(CAST({column} AS STRING)), '')"
     if one.kind is FLAG:
         return f"try_cast({column} AS BOOLEAN)"

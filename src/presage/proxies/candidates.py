@@ -10,7 +10,7 @@ from presage.errors import SettingError
 from presage.proxies.signals import ProxyCandidate
 from presage.settings import positive, whole
 from presage.spaces import EMPTY, Array
-from presage.task.signals import CountedEvents, First, Labelled, Signal
+from presage.task.signals import CountedEvents, First, Signal
 from presage.task.spans import Span, span
 from presage.task.task import Task
 
@@ -101,6 +101,8 @@ def with_horizons(task: Task, horizons: Sequence[Span] | None = None) -> Task:
         names = ", ".join(proxy.name for proxy in task.proxies)
         raise SettingError("no proxy of this task has other horizons: they are columns of the log", names, remedy)
     for one in horizons:
+        if one.rows:
+            raise SettingError("raw events have horizons in time, not in rows", str(one), 'write it like "3 days"')
         if one.microseconds >= outcome:
             wrong = f"a proxy's horizon must be shorter than the outcome's of {task.outcome.horizon}"
             raise SettingError(wrong, str(one), "leave it out, or give a shorter one")
@@ -120,13 +122,13 @@ def _settles(proxy: Signal) -> bool:
 
 
 def _at(proxy: Signal, horizon: Span) -> Signal:
-    assert not isinstance(proxy.source, Labelled)
+    assert isinstance(proxy.source, CountedEvents | First)
     name = f"{proxy.name} within {horizon}"
     return replace(proxy, name=name, horizon=horizon, source=replace(proxy.source, within=horizon))
 
 
 def _defined(proxy: Signal) -> tuple[object, ...]:
     """What tells two definitions apart: neither the name nor how the horizon is written."""
-    if isinstance(proxy.source, Labelled):
+    if not isinstance(proxy.source, CountedEvents | First):
         return (proxy.name,)
     return proxy.values, proxy.absent, replace(proxy.source, within=Span("", proxy.horizon.microseconds))

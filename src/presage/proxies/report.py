@@ -14,6 +14,7 @@ from presage.dataframes import Table, as_csv
 from presage.errors import SettingError
 from presage.files import write_results
 from presage.logs.cleaning import Exclusions
+from presage.logs.cuts import found_cuts, resolve_cuts
 from presage.logs.rows import LogRows, SignalRows, read_log
 from presage.metrics.families import numbered
 from presage.progress import Progress, silent
@@ -42,7 +43,8 @@ class ProxyReport:
 
     def as_json(self) -> dict[str, Any]:
         """The cards as JSON values."""
-        return {"proxies": [card.as_json() for card in self.cards]}
+        cards: dict[str, Any] = {"proxies": [card.as_json() for card in self.cards]}
+        return cards | {"edges": self.settings["edges"]} if "edges" in self.settings else cards
 
     def save(self, folder: str | Path) -> Path:
         """Where the cards are now kept: proxies.json, with the settings, and proxies.csv."""
@@ -82,12 +84,15 @@ def judge_proxies(
     task = task if isinstance(task, Task) else load_task(task)
     wanted = with_horizons(task, None if horizons is None else _spans(horizons))
     with progress("reading the log", None):
+        wanted = resolve_cuts(wanted, log, engine=engine)
         rows, left_out = read_log(wanted, log, engine=engine)
     with progress("proxies: judged", candidate_count(wanted, cuts=cuts)) as step:
         cards = judge_log(wanted, rows, cuts=cuts, progress=lambda _: step(1))
     names = [each.name for each in wanted.proxies]
     source = str(log) if isinstance(log, str | Path) else "dataframe"
     settings = {"log": source, "task": task.text, "proxies": names, "cuts": cuts, "engine": engine}
+    if edges := found_cuts(wanted):
+        settings["edges"] = edges
     return ProxyReport(tuple(cards), left_out, settings)
 
 

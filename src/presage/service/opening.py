@@ -11,7 +11,7 @@ from presage.journal.writer import Writer
 from presage.service.dashboard.columns import subject_of
 from presage.service.dashboard.fold import Watch
 from presage.service.dashboard.watcher import WatchedNames, Watcher, add_recent_entries
-from presage.service.features import feature_encoder
+from presage.service.features import check_servable, feature_encoder
 from presage.service.folders import folder_forecaster, horizons_of, open_folder
 from presage.service.learner.client import LearnerClient
 from presage.service.learner.snapshots import positions
@@ -23,7 +23,8 @@ from presage.task.task import load_task
 
 def open_service(task_file: Path, folder: Path, settings: Limits, clock: Callable[[], int]) -> LiveService:
     """The service of a task on its data folder, with everything that its log holds."""
-    feature_encoder(load_task(task_file))  # refuse a task that cannot be served before making anything
+    check_servable(load_task(task_file))  # refuse a task that cannot be served before making anything
+    feature_encoder(load_task(task_file))
     task, digest = open_folder(task_file, folder)
     engine, horizons = core_for(folder_forecaster(folder)), horizons_of(task)
     store = SqliteLog(folder, digest)

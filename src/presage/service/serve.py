@@ -10,6 +10,7 @@ from typing import Any
 
 from presage.progress import Progress, silent
 from presage.service import history
+from presage.service.features import check_servable
 from presage.service.folders import other_revision, up_to_date
 from presage.service.http import server
 from presage.service.http.access import Access, called, read_token
@@ -55,6 +56,7 @@ def serve(
     with ExitStack() as held:
         file = _task_file(task, held)
         loaded = load_task(file)
+        check_servable(loaded)
         access = Access(read_token(Path(token_file)) if token_file else None, called(host, allowed_hosts))
         sockets = [held.enter_context(each) for each in server.bind(host, port, access.token)]
         if refold and not up_to_date(file, folder):

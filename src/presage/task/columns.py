@@ -13,7 +13,7 @@ from presage.task.section import TaskSection
 class PredictionColumns:
     """A log with one row per prediction."""
 
-    shown_at: str
+    shown_at: str | None  # None: there are no times, and the order of the rows is the order of time
     id: str | None
     group: str | None
     until: int | None  # microseconds since 1970 UTC: the log is complete until then (None: until its last moment)
@@ -44,6 +44,13 @@ class EventColumns:
         return tuple(column for column in (self.subject, self.instance) if column is not None)
 
 
+def is_in_rows(section: TaskSection) -> bool:
+    """Whether the log has no times, and its horizons are numbers of rows."""
+    if section.has("order") and section.table["order"] != "rows":
+        raise section.refuse("order", 'must be "rows"', "leave it out if the log has times")
+    return "order" in section.table
+
+
 def read_columns(section: TaskSection, events: bool) -> PredictionColumns | EventColumns:
     """The columns of a log of predictions or, where signals are defined on them, of events."""
     columns = _events(section) if events else _predictions(section)
@@ -56,9 +63,12 @@ def _predictions(section: TaskSection) -> PredictionColumns:
         if section.has(key):
             remedy = "leave it out, or define proxy and outcome by count or first"
             raise section.refuse(key, "is for logs of raw events", remedy)
-    return PredictionColumns(
-        section.text("shown_at", "shown_at"), section.text_or_none("id"), section.text_or_none("group"), _until(section)
-    )
+    rows = is_in_rows(section)
+    for key in ("shown_at", "until"):
+        if rows and section.has(key):
+            raise section.refuse(key, 'contradicts order = "rows"', "leave it out: such a log has no times")
+    shown_at = None if rows else section.text("shown_at", "shown_at")
+    return PredictionColumns(shown_at, section.text_or_none("id"), section.text_or_none("group"), _until(section))
 
 
 def _events(section: TaskSection) -> EventColumns:

@@ -2,6 +2,7 @@
 
 from dataclasses import replace
 
+from presage.errors import SettingError
 from presage.task.columns import PredictionColumns
 from presage.task.signals import Labelled, Signal
 from presage.task.task import Task
@@ -22,6 +23,11 @@ def as_served(task: Task) -> Task:
 
     A row is predicted with the feedback that lies before the position of its model, whatever the times say.
     """
+    for signal in task.signals:
+        if task.in_rows or not signal.values:
+            wrong = "no service exported this log: it would not have served the task"
+            found = 'order = "rows"' if task.in_rows else f'{task.path(signal)}.edges = "{signal.cuts}"'
+            raise SettingError(wrong, found, "give the task that was served")
     features = tuple(replace(feature, column=feature_column(feature.name)) for feature in task.instance)
     columns = PredictionColumns("shown_at", "position", None, None, model="model")
     proxy, outcome = _labelled(task.proxy(), "proxy"), _labelled(task.outcome, "outcome")

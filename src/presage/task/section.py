@@ -1,6 +1,7 @@
 """One table of a task file, read key by key: what is missing, wrong or unknown is refused by its dotted path."""
 
 import difflib
+import sys
 from collections.abc import Mapping
 from itertools import pairwise
 from typing import Any
@@ -84,7 +85,7 @@ class TaskSection:
         values = self._value(key, None, remedy)
         if not isinstance(values, list) or not values or not all(_is_number(value) for value in values):
             raise self.refuse(key, "must be a list of numbers", remedy)
-        if any(low >= high for low, high in pairwise(values)):
+        if any(low >= high for low, high in pairwise(map(float, values))):
             raise self.refuse(key, "must rise", remedy)
         return tuple(values)
 
@@ -137,4 +138,4 @@ def _word(value: object) -> str | None:
 
 
 def _is_number(value: object) -> bool:
-    return isinstance(value, int | float) and not isinstance(value, bool) and abs(value) < float("inf")
+    return isinstance(value, int | float) and not isinstance(value, bool) and abs(value) <= sys.float_info.max

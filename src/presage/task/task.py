@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 from presage.errors import DataError, SettingError
 from presage.settings import nearest
 from presage.spaces import Features, SetOf, Spaces
-from presage.task.columns import EventColumns, PredictionColumns, read_columns
+from presage.task.columns import EventColumns, PredictionColumns, is_in_rows, read_columns
 from presage.task.features import (
     PARTS,
     Boolean,
@@ -23,7 +23,7 @@ from presage.task.features import (
     symbol_names,
 )
 from presage.task.section import TaskSection
-from presage.task.signals import Labelled, Signal, read_proxies, read_signal, refuse_chain
+from presage.task.signals import Signal, read_proxies, read_signal, refuse_chain
 
 KINDS = (
     "mixture", "marginal", "direct-table", "factored-table", "residual-table", "direct-table-shrunk",
@@ -95,6 +95,11 @@ class Task:
     def signals(self) -> tuple[Signal, ...]:
         """The proxies, then the outcome."""
         return (*self.proxies, self.outcome)
+
+    @property
+    def in_rows(self) -> bool:
+        """Whether its log has no times: moments then stand for numbers of rows, as `spans.row_at` tells them."""
+        return self.log.shown_at is None
 
     @property
     def symbols(self) -> tuple[str, ...]:
@@ -173,7 +178,8 @@ def read_task(text: str, folder: Path = Path()) -> Task:
     parts = {key: section.table_of(key) for key in ("instance", "proxy", "outcome", "log", "forecaster")}
     section.finish()
     instance = read_instance(parts["instance"])
-    proxies, outcome = read_proxies(parts["proxy"]), read_signal(parts["outcome"], "outcome")
+    rows = is_in_rows(parts["log"])
+    proxies, outcome = read_proxies(parts["proxy"], rows), read_signal(parts["outcome"], "outcome", rows)
     log = read_columns(parts["log"], _on_events((*proxies, outcome)))
     _refuse_leaks(instance, (*proxies, outcome), log.shown_at)
     forecaster = read_forecaster(parts["forecaster"], symbol_names(instance))
@@ -181,14 +187,14 @@ def read_task(text: str, folder: Path = Path()) -> Task:
 
 
 def _on_events(signals: tuple[Signal, ...]) -> bool:
-    labelled = [signal.name for signal in signals if isinstance(signal.source, Labelled)]
+    labelled = [signal.name for signal in signals if not signal.on_events]
     if labelled and len(labelled) < len(signals):
         remedy = "define all by count or first, or give a column for each"
         raise SettingError("some signals are columns and others are defined on events", labelled, remedy)
     return not labelled
 
 
-def _refuse_leaks(instance: tuple[Feature, ...], signals: tuple[Signal, ...], shown_at: str) -> None:
+def _refuse_leaks(instance: tuple[Feature, ...], signals: tuple[Signal, ...], shown_at: str | None) -> None:
     """Nothing, or the error of a feature that is a signal or the moment of one: neither is known at a prediction."""
     for feature in instance:
         for signal in signals:

@@ -38,11 +38,17 @@ class PredictionsBody(msgspec.Struct, forbid_unknown_fields=True):
 
 
 class FeedbackBodyJson(msgspec.Struct, forbid_unknown_fields=True):
-    """A proxy or an outcome that became known."""
+    """A proxy or an outcome that became known: one of its values, or a number that the task cuts into one."""
 
     id: str
-    value: str
+    value: str | int | float
     at: int | UnsetType = UNSET
+
+
+class LabelBody(FeedbackBodyJson, forbid_unknown_fields=True):
+    """The same for a task that cuts no numbers."""
+
+    value: str
 
 
 class PredictionEvent(CandidateBody, forbid_unknown_fields=True, tag_field="kind", tag="prediction"):
@@ -55,6 +61,18 @@ class ProxyEvent(FeedbackBodyJson, forbid_unknown_fields=True, tag_field="kind",
 
 class OutcomeEvent(FeedbackBodyJson, forbid_unknown_fields=True, tag_field="kind", tag="outcome"):
     """An outcome in a bulk."""
+
+
+class ProxyLabelEvent(ProxyEvent, forbid_unknown_fields=True, tag_field="kind", tag="proxy"):
+    """A proxy in a bulk, for a task that cuts no numbers."""
+
+    value: str
+
+
+class OutcomeLabelEvent(OutcomeEvent, forbid_unknown_fields=True, tag_field="kind", tag="outcome"):
+    """An outcome in a bulk, for a task that cuts no numbers."""
+
+    value: str
 
 
 class SentFeatures(msgspec.Struct, frozen=True, gc=False):
@@ -73,8 +91,10 @@ class PredictionsSent(NamedTuple):
 
 
 _PREDICTIONS = msgspec.json.Decoder(PredictionsBody)
-_FEEDBACK = msgspec.json.Decoder(FeedbackBodyJson | list[FeedbackBodyJson])
-_EVENT = msgspec.json.Decoder(PredictionEvent | ProxyEvent | OutcomeEvent)
+_NUMBERS = msgspec.json.Decoder(FeedbackBodyJson | list[FeedbackBodyJson])
+_LABELS = msgspec.json.Decoder(LabelBody | list[LabelBody])
+_NUMBER_EVENT = msgspec.json.Decoder(PredictionEvent | ProxyEvent | OutcomeEvent)
+_LABEL_EVENT = msgspec.json.Decoder(PredictionEvent | ProxyLabelEvent | OutcomeLabelEvent)
 
 
 class Reader:
@@ -83,6 +103,7 @@ class Reader:
     def __init__(self, task: Task, limits: Limits) -> None:
         self.limits, self.encode = limits, feature_encoder(task)
         self.values = {"proxy": task.proxy().values, "outcome": task.outcome.values}
+        self.cuts = {"proxy": task.proxy().cuts, "outcome": task.outcome.cuts}
 
     def predictions(self, body: bytes) -> PredictionsSent:
         """The predictions that a body asks for."""
@@ -97,7 +118,8 @@ class Reader:
 
     def feedback(self, kind: str, body: bytes) -> tuple[list[FeedbackRequest], bool]:
         """The proxies or outcomes of a body, and whether they came as a list."""
-        sent = decode(_FEEDBACK, body)
+        sent: FeedbackBodyJson | list[FeedbackBodyJson] | list[LabelBody]
+        sent = decode(_NUMBERS, body) if any(self.cuts.values()) else decode(_LABELS, body)
         check_keys(body, count_keys(sent))
         if isinstance(sent, FeedbackBodyJson):
             return [self._feedback(kind, sent, "$")], False
@@ -106,7 +128,8 @@ class Reader:
 
     def event(self, line: bytes) -> PredictionRequest | FeedbackRequest:
         """The event of a line."""
-        sent = decode(_EVENT, line)
+        sent: PredictionEvent | ProxyEvent | OutcomeEvent
+        sent = decode(_NUMBER_EVENT, line) if any(self.cuts.values()) else decode(_LABEL_EVENT, line)
         if isinstance(sent, PredictionEvent):
             features = self._features(sent, "$")
             check_keys(line, count_keys(sent) + len(features.values))
@@ -153,10 +176,13 @@ class Reader:
             raise _refuse(error.wrong, error.remedy, f"{where}.features", error.found) from None
 
     def _feedback(self, kind: str, sent: FeedbackBodyJson, where: str) -> FeedbackRequest:
-        if sent.value not in self.values[kind]:
-            remedy = f"give one of {', '.join(self.values[kind][:20])}"
-            raise _refuse(f"no value of the task's {kind}", remedy, f"{where}.value", sent.value)
-        return FeedbackRequest(self.id(sent.id, f"{where}.id"), kind, sent.value, self._at(sent.at, where))
+        value, cuts = sent.value, self.cuts[kind]
+        if cuts and not isinstance(value, str):
+            value = self.values[kind][cuts.symbol(value)]
+        if value not in self.values[kind]:
+            remedy = f"give {'a number, or ' if cuts else ''}one of {', '.join(self.values[kind][:20])}"
+            raise _refuse(f"no value of the task's {kind}", remedy, f"{where}.value", value)
+        return FeedbackRequest(self.id(sent.id, f"{where}.id"), kind, str(value), self._at(sent.at, where))
 
     def _at(self, at: int | UnsetType, where: str) -> int | None:
         if (at is UNSET) == (self.limits.clock == "events"):

@@ -68,7 +68,8 @@ def _text(values: tuple[str, ...]) -> Schema:
 
 
 def _value(signal: Signal) -> Schema:
-    return {"type": "string", "enum": list(signal.values)}
+    label = {"type": "string", "enum": list(signal.values)}
+    return {"anyOf": [label, {"type": "number", "description": "Cut by the task's edges."}]} if signal.cuts else label
 
 
 def _object(properties: Schema, about: str, optional: tuple[str, ...] = ()) -> Schema:
