@@ -119,15 +119,17 @@ def test_nothing_is_learnt_twice(tmp_path: Path) -> None:
     assert model.digest == before
 
 
-def test_feedback_that_came_into_the_log_too_late_is_learnt_once(tmp_path: Path) -> None:
+def test_feedback_that_came_into_the_log_too_late_is_learnt_once_as_of_the_last_row(tmp_path: Path) -> None:
     dealt = deal(60)
-    late = [dict(row) for row in dealt]
-    gap = next(row for row in late[-8:] if row["outcome"])
-    gap |= {"outcome": "", "outcome_at": ""}
-    model = presage.fit(write(tmp_path / "gap.csv", late), TASK)
+    last = dealt[-1]["shown_at"]
+    late = [row for row in dealt if row["outcome"] and row["shown_at"] + 5 * 3600 > last > row["outcome_at"]]
+    gap = [dict(row) | {"outcome": "", "outcome_at": ""} if row is late[0] else row for row in dealt]
+    model = presage.fit(write(tmp_path / "gap.csv", gap), TASK, until=last * 10**6)
     whole = write(tmp_path / "log.csv", dealt)
-    assert model.update(whole).feedback == 1
-    assert model.update(whole).feedback == 0
+    assert model.update(whole, until=last * 10**6).feedback == 1
+    as_of = [dict(row) | {"outcome_at": last} if row is late[0] else row for row in dealt]
+    assert model.digest == presage.fit(write(tmp_path / "as_of.csv", as_of), TASK, until=last * 10**6).digest
+    assert model.update(whole, until=last * 10**6).feedback == 0
 
 
 def test_later_rows_alone_go_on_without_ids_and_earlier_ones_are_refused(tmp_path: Path) -> None:
