@@ -9,6 +9,7 @@ from presage.metrics.dispersion import EQUAL, KAPPAS, _likelihood_and_best, stre
 from presage.metrics.dispersion import _Family as Family
 from presage.metrics.divergence import _expected, divergence
 from presage.metrics.families import families, numbered
+from presage.metrics.intervals import Estimate
 from presage.metrics.proxy_information import half_interval, information
 from presage.spaces import Array
 from presage.worlds.factored import FactoredWorld
@@ -207,6 +208,12 @@ def test_the_divergence_never_exceeds_what_there_is_to_tell() -> None:
     found = divergence(families(x, np.zeros_like(x), x % 2, (1, 2)))
     assert found.value == pytest.approx(found.most, rel=0.03)
     assert information(x, np.zeros_like(x), x % 2, 1, 2).total.high <= found.most
+
+
+def test_an_estimate_outside_its_range_takes_its_interval_along() -> None:
+    assert Estimate(1.25, 1.0, 1.5).within(0, 1) == (1, 0.75, 1)
+    assert Estimate(-0.25, -0.5, 0.5).within(0, 1) == (0, 0, 0.75)
+    assert Estimate(0.5, 0.25, 1.5).within(0, 1) == (0.5, 0.25, 1)
 
 
 @pytest.mark.parametrize("seed", range(12))

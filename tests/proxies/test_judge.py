@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 
 from presage.errors import InputError, ShapeError
-from presage.proxies.candidates import cut_points, horizons
 from presage.metrics.intervals import Estimate
+from presage.proxies.candidates import cut_points, horizons
 from presage.proxies.card import Card, VerdictKind, rank
 from presage.proxies.judge import Thresholds, judge_proxy, measure, with_verdict
 from presage.proxies.signals import PredictionRows, ProxyCandidate
@@ -136,7 +136,8 @@ def test_not_worth_using_is_said_only_where_the_interval_excludes_a_gain_worth_h
     worth = Thresholds().worth * card.entropy.value
 
     def judged(low: float, high: float) -> Card:
-        return with_verdict(replace(card, **{name: Estimate((low + high) / 2, low, high)}))
+        moved = Estimate((low + high) / 2, low, high)
+        return with_verdict(replace(card, information=moved) if name == "information" else replace(card, gain=moved))
 
     assert judged(1e-6, worth + 1e-6).kind is VerdictKind.USE
     assert judged(-1e-6, worth + 1e-6).kind is VerdictKind.UNKNOWN

@@ -16,7 +16,9 @@ COMMANDS = {  # name: where it is, and what it is for
     "backtest": ("presage.cli.backtest:backtest", "Replay your own log and score forecasters on it."),
     "data": ("presage.cli.data:data", "Make tables for the experiments out of your own data."),
     "demo": ("presage.cli.demo:demo", "Simulate an ebook shop and forecast who will finish the book."),
+    "fit": ("presage.cli.predict:fit_command", "Learn your own log and keep the model."),
     "log": ("presage.cli.log:log", "Check, fold, export or import the log of a service."),
+    "predict": ("presage.cli.predict:predict_command", "Score new rows with what your own log teaches."),
     "proxies": ("presage.cli.proxies:proxies", "Judge early signs on your own log: which to use, and how."),
     "reproduce": ("presage.cli.reproduce:reproduce", "Reproduce figures of the paper and say which claims hold."),
     "serve": ("presage.cli.serve:serve_command", "Answer predictions over HTTP and learn from what comes back."),
@@ -69,5 +71,8 @@ def main() -> None:
         code = 2
     except PresageError as error:
         click.echo(f"presage: {error}", err=True)
+        code = 2
+    except MemoryError:
+        click.echo("presage: there is not enough memory; give a part of the log, or a larger machine", err=True)
         code = 2
     sys.exit(code if isinstance(code, int) else 0)

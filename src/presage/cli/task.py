@@ -7,7 +7,7 @@ from typing import Any
 import click
 import numpy as np
 
-from presage.cli.output import console, json_option, show_table, tell_edges, tell_exclusions
+from presage.cli.output import console, json_option, show_results, skip_option, tell_edges, tell_exclusions
 from presage.errors import OutputError
 from presage.logs.cuts import found_cuts, resolve_cuts
 from presage.logs.engines import ENGINES
@@ -29,8 +29,9 @@ def task() -> None:
 @click.argument("file", type=PATH)
 @click.option("--log", metavar="LOG", help="Also read this log: a file, a folder, or FILE.duckdb::TABLE.")
 @click.option("--engine", type=click.Choice(ENGINES), default="duckdb", show_default=True, help="Who reads the log.")
+@skip_option
 @json_option
-def check(file: Path, log: str | None, engine: str, as_json: bool) -> int:
+def check(file: Path, log: str | None, engine: str, skip_bad_lines: bool, as_json: bool) -> int:
     """Say what a task file means, or what is wrong with it; with a log, whether the log fits it, and what to look at.
 
     A warning names a column that may give the outcome away, or a delay that makes no sense.
@@ -41,8 +42,8 @@ def check(file: Path, log: str | None, engine: str, as_json: bool) -> int:
     warnings: tuple[LogWarning, ...] = ()
     if log is not None:
         with console.status("reading the log"):
-            found = resolve_cuts(found, log, engine=engine)
-            rows, excluded = read_log(found, log, engine=engine)
+            found = resolve_cuts(found, log, engine=engine, skip_bad_lines=skip_bad_lines)
+            rows, excluded = read_log(found, log, engine=engine, skip_bad_lines=skip_bad_lines)
         warnings, read = rows.warnings, _shape(rows, found.in_rows)
         told = _told(read) + [[f"{one.name} delay", one.words()] for one in rows.delays]
         read["delays"] = {one.name: one.figures() for one in rows.delays}
@@ -56,7 +57,7 @@ def check(file: Path, log: str | None, engine: str, as_json: bool) -> int:
         return 0
     for warning in warnings:
         click.secho(warning.words, bold=True)
-    show_table(["", ""], _told(meaning) + told)
+    show_results(["", ""], _told(meaning) + told)
     return 0
 
 

@@ -32,16 +32,18 @@ def lead_time(proxy_delay: Array, outcome_delay: Array) -> Estimate:
     return Estimate(float(np.median(lead)), float(lead[low]), float(lead[high]))
 
 
-def spoken(days: float) -> str:
-    """A span of time as people say it.
+def spoken(span: float, unit: str = "day") -> str:
+    """A span of time in days, or of rows in a log without times, as people say it.
 
-    >>> spoken(2 / 24), spoken(1.0), spoken(20.4)
-    ('2 hours', '1 day', '20 days')
+    >>> spoken(2 / 24), spoken(1.0), spoken(20.4), spoken(500, "row")
+    ('2 hours', '1 day', '20 days', '500 rows')
     """
-    for unit, length in (("day", 1.0), ("hour", 1 / 24), ("minute", 1 / 1440)):
-        number = round(days / length)
-        if number >= 1 and days >= 0.95 * length:
-            return f"{number} {unit}" if number == 1 else f"{number} {unit}s"
+    if unit == "row":
+        return f"{span:,.0f} row" + ("" if span == 1 else "s")
+    for name, length in (("day", 1.0), ("hour", 1 / 24), ("minute", 1 / 1440)):
+        number = round(span / length)
+        if number >= 1 and span >= 0.95 * length:
+            return f"{number} {name}" if number == 1 else f"{number} {name}s"
     return "less than a minute"
 
 
@@ -84,10 +86,8 @@ def _kind(card: Card, thresholds: Thresholds) -> VerdictKind:
         return VerdictKind.LATE
     if _matters(card, steady.over_time, steady.drift.value, thresholds):
         return VerdictKind.DRIFTS
-    if card.information.high < worth:
-        return VerdictKind.SILENT
-    if card.gain.high < worth:
-        return VerdictKind.NO_GAIN
+    if card.information.high < worth or card.gain.high < worth:
+        return VerdictKind.SILENT if card.information.high < worth else VerdictKind.NO_GAIN
     if card.information.low <= 0 or card.gain.low <= 0:
         return VerdictKind.UNKNOWN
     differs = _matters(card, steady.over_cohorts, steady.difference.value, thresholds)
@@ -106,23 +106,27 @@ def _words(card: Card, kind: VerdictKind, thresholds: Thresholds) -> str:
         return f"Too little data to tell: {_unknown(card, thresholds)}"
     if kind is VerdictKind.DRIFTS:
         return "Do not rely on it: what it means for the outcome changes over time"
+    if kind.pays:
+        return _use(card, kind, thresholds)
+    return f"Not worth using: {_not_worth(card, kind)}"
+
+
+def _not_worth(card: Card, kind: VerdictKind) -> str:
     if kind is VerdictKind.LATE:
-        when = f"only {spoken(card.lead.value)} before" if card.lead.value > 0 else "no sooner than"
-        return f"Not worth using: it comes {when} the outcome"
+        when = f"only {spoken(card.lead.value, card.unit)} before" if card.lead.value > 0 else "no sooner than"
+        return f"it comes {when} the outcome"
     if kind is VerdictKind.SILENT:
-        return "Not worth using: carries no information about the outcome"
-    if kind is VerdictKind.NO_GAIN:
-        if card.gain.high <= 0:
-            return "Not worth using: it raises log loss on new items"
-        most = 100 * card.gain.high / card.entropy.value
-        return f"Not worth using: on new items it lowers log loss by at most {most:.2f} % of the outcome's entropy"
-    return _use(card, kind, thresholds)
+        return "carries no information about the outcome"
+    if card.gain.high <= 0:
+        return "it raises log loss on new items"
+    most = 100 * card.gain.high / card.entropy.value
+    return f"on new items it lowers log loss by at most {most:.2f} % of the outcome's entropy"
 
 
 def _use(card: Card, kind: VerdictKind, thresholds: Thresholds) -> str:
     part = f"captures {100 * card.share.value:.0f} % of the differences between items"
     if kind is VerdictKind.USE:
-        return f"Use it: it comes {spoken(card.lead.value)} before the outcome and {part}"
+        return f"Use it: it comes {spoken(card.lead.value, card.unit)} before the outcome and {part}"
     if card.share.value >= thresholds.passes:
         return "Use it, with a per-item correction: it means different things in different groups of items"
     if card.share.value != card.share.value:
@@ -210,4 +214,5 @@ def measure(log: PredictionRows, candidate: ProxyCandidate) -> Card:
         gain=gain.launched,
         new=gain.new,
         overall=gain.overall,
+        unit=log.unit,
     )

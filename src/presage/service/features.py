@@ -32,13 +32,13 @@ PART: dict[str, Callable[[datetime], int]] = {
 
 def check_servable(task: Task) -> None:
     """Raise SettingError if no service can serve the task, whatever its features are."""
+    if task.in_rows:
+        remedy = "give [log] a column of times, and the horizons as spans of time"
+        raise SettingError("a service needs times, and the task has only the order of rows", "rows", remedy)
     for signal in task.signals:
         if signal.cuts and signal.cuts.is_open:
             remedy = "write the numbers that `presage task check FILE --log LOG` prints"
             raise SettingError(f"a service needs {task.path(signal)}.edges as numbers", str(signal.cuts), remedy)
-    if task.in_rows:
-        remedy = "give [log] a column of times, and the horizons as spans of time"
-        raise SettingError("a service needs times, and the task has only the order of rows", "rows", remedy)
 
 
 def feature_encoder(task: Task) -> Encode:
