@@ -143,6 +143,7 @@ def backtest(
     twins: bool = False,
     as_served: bool = False,
     by: Sequence[str] | str = (),
+    skip_bad_lines: bool = False,
     seed: int = 0,
     progress: Progress = silent,
 ) -> BacktestResult:
@@ -157,6 +158,7 @@ def backtest(
         twins: Whether each is also played without delays: what waiting costs it.
         as_served: Whether the log was exported from a service: each row sees what its model had.
         by: Features, or other columns of the log, by which the rows are cut into segments that are scored apart.
+        skip_bad_lines: Whether lines of CSV or NDJSON that cannot be read are left out and counted.
         seed: Seed for all random draws.
         progress: Shows how far it is.
     """
@@ -169,7 +171,9 @@ def backtest(
     started = time.perf_counter()
     with progress("reading the log", None):
         task = resolve_cuts(task, log, engine=engine)
-        rows, left_out = read_log(task, log, engine=engine, extra=tuple(dict.fromkeys(wanted.values())))
+        rows, left_out = read_log(
+            task, log, engine=engine, skip_bad_lines=skip_bad_lines, extra=tuple(dict.fromkeys(wanted.values()))
+        )
     read, compiled = time.perf_counter() - started, compiling_seconds()
     with progress("backtest: forecasters", len(played_names(names)) * (1 + twins)) as step:
         found = run_backtest(task, rows, names, seed, lambda _: step(1), proxy=proxy, twins=twins, by=wanted)

@@ -19,6 +19,7 @@ from presage.cli.output import (
     show_progress,
     show_result,
     show_results,
+    skip_option,
     table_width,
     tell_edges,
     tell_exclusions,
@@ -39,6 +40,7 @@ from presage.files import check_results_folder
 @click.option(
     "--by", multiple=True, metavar="COLUMN", help="Also score each value of a feature or column; may be repeated."
 )
+@skip_option
 @seed_option
 @click.option("--out", type=click.Path(path_type=Path), help="Keep a report, its numbers and tables in this folder.")
 @json_option

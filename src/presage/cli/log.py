@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 import click
 
-from presage.cli.output import console, json_option, progress_bar, show_result, tell_exclusions
+from presage.cli.output import console, json_option, progress_bar, show_result, skip_option, tell_exclusions
 from presage.errors import DataError, OutputError
 from presage.files import check_folder
 from presage.joining.join import Horizons
@@ -102,8 +102,9 @@ def export(folder: Path, out: Path, as_json: bool) -> None:
 @click.option("--task", "task_file", type=PATH, required=True, help="What the log holds.")
 @click.option("--data", "folder", type=PATH, required=True, help="The data folder to make.")
 @click.option("--bulk", type=click.IntRange(min=1), default=1000, show_default=True, help="Events learnt at once.")
+@skip_option
 @json_option
-def import_(source: str, task_file: Path, folder: Path, bulk: int, as_json: bool) -> None:
+def import_(source: str, task_file: Path, folder: Path, bulk: int, *, skip_bad_lines: bool, as_json: bool) -> None:
     """Make the data folder of a service that has lived through a log.
 
     The log is the one of `presage backtest`, with the same task. Its rows are predicted, and their feedback is learnt,
@@ -116,7 +117,7 @@ def import_(source: str, task_file: Path, folder: Path, bulk: int, as_json: bool
     check_servable(task)  # a task that cannot be served is refused before the log is read
     feature_encoder(task)
     with console.status("reading the log"):
-        rows, left_out = read_log(task, source, raw=True)
+        rows, left_out = read_log(task, source, raw=True, skip_bad_lines=skip_bad_lines)
     tell_exclusions(left_out)
     start = int(rows.shown_at[0])
     with history.new_service(task_file, folder, start) as service:

@@ -131,6 +131,9 @@ set_option = click.option(
 json_option = click.option(
     "--json", "as_json", is_flag=True, help="Print one JSON object on stdout, and nothing else there."
 )
+skip_option = click.option(
+    "--skip-bad-lines", is_flag=True, help="Leave out, and count, lines of CSV and NDJSON that cannot be read."
+)
 seed_option = click.option(
     "--seed", type=click.IntRange(min=0), default=0, show_default=True, help="Seed for all random draws."
 )

@@ -6,7 +6,15 @@ from pathlib import Path
 
 import click
 
-from presage.cli.output import json_option, show_progress, show_result, show_results, tell_edges, tell_exclusions
+from presage.cli.output import (
+    json_option,
+    show_progress,
+    show_result,
+    show_results,
+    skip_option,
+    tell_edges,
+    tell_exclusions,
+)
 from presage.files import check_results_folder
 from presage.logs.engines import ENGINES
 from presage.metrics.intervals import Estimate
@@ -28,10 +36,18 @@ HEAD = ["proxy", "tells", "gap", "share", "p", "lead", "|Z|", "gain", "on new", 
     'usual ones shorter than the outcome\'s if left out, none with "none".',
 )
 @click.option("--engine", type=click.Choice(ENGINES), default="duckdb", show_default=True, help="Who reads the log.")
+@skip_option
 @click.option("--out", type=click.Path(path_type=Path), help="Keep cards and settings in this folder.")
 @json_option
 def proxies(  # noqa: PLR0917
-    log: str, task_file: Path, cuts: bool, horizons: str | None, engine: str, out: Path | None, as_json: bool
+    log: str,
+    task_file: Path,
+    cuts: bool,
+    horizons: str | None,
+    engine: str,
+    skip_bad_lines: bool,
+    out: Path | None,
+    as_json: bool,
 ) -> int:
     """Judge the proxies of a task on a log: what they tell of the outcome, how early, and whether that pays.
 
@@ -42,7 +58,15 @@ def proxies(  # noqa: PLR0917
     if out:
         check_results_folder(out)
     wanted = () if horizons is not None and horizons.strip() == "none" else horizons
-    report = judge_proxies(log, task_file, cuts=cuts, horizons=wanted, engine=engine, progress=show_progress)
+    report = judge_proxies(
+        log,
+        task_file,
+        cuts=cuts,
+        horizons=wanted,
+        engine=engine,
+        skip_bad_lines=skip_bad_lines,
+        progress=show_progress,
+    )
     tell_edges(report.settings)
     tell_exclusions(report.left_out)
     if out:

@@ -39,7 +39,7 @@ def resolve_cuts(task: Task, log: Any, *, engine: str = "duckdb", memory: str = 
     if not waiting:
         return task
     signals = list(task.signals)
-    with opened_engine(task, engine, memory, session) as (connection, working):
+    with opened_engine(task, engine, memory, session, (log, None)) as (connection, working):
         name = working.read("predictions", log, tuple(_wanted(task, waiting)))
         values = ", ".join(f"v{n}" for n in waiting)
         working.join(f'SELECT "row", shown_at, {values} FROM {prediction_rows(task)} WHERE shown_at IS NOT NULL')

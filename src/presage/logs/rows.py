@@ -14,9 +14,11 @@ from presage.logs.cleaning import Exclusions, check_values, clean_log
 from presage.logs.columns import LABEL, TIME, WantedColumn, wanted_events, wanted_moments, wanted_predictions
 from presage.logs.csv_errors import one_line
 from presage.logs.encoding import fetch, fetch_instances, learn_vocabularies, order_rows
-from presage.logs.engines import LogEngine, engine_called
+from presage.logs.engines import LogEngine, engine_called, reading_of
 from presage.logs.event_windows import unused_events, windowed_signals
-from presage.logs.leak_guards import LogWarning
+from presage.logs.leak_guards import LogWarning, leak_warnings
+from presage.logs.repeated_rows import repeated_row_warnings
+from presage.logs.signal_delays import SignalDelays, delay_warnings, signal_delays
 from presage.logs.signals import labelled_predictions, prediction_rows
 from presage.logs.tables import connected, sql_text
 from presage.spaces import Array, Features, Instance
@@ -137,6 +139,7 @@ class LogRows(NamedTuple):
     json: Array | None = None  # text [N]: the features as a JSON object by name, where they were asked for
     extra: dict[str, Array] | None = None  # text [N] or None, by column of the log: those asked for beside the task's
     warnings: tuple[LogWarning, ...] = ()  # what to look at before believing a score
+    delays: tuple[SignalDelays, ...] = ()  # of the proxies, then of the outcome
 
     def proxy(self, name: str | None = None) -> SignalRows:
         """A candidate by name; the first where no name is given."""
@@ -157,6 +160,7 @@ def read_log(
     session: Any = None,
     raw: bool = False,
     extra: Sequence[str] = (),
+    skip_bad_lines: bool = False,
 ) -> tuple[LogRows, Exclusions]:
     """The rows of a log, and what was left out of it or stayed unknown.
 
@@ -169,24 +173,33 @@ def read_log(
         session: A Spark session; without one Spark is started, and stopped in the end.
         raw: Whether the features are wanted as JSON, too.
         extra: Further columns of the log that are wanted as text.
+        skip_bad_lines: Whether lines of CSV or NDJSON that cannot be read are left out and counted.
     """
     for signal in task.signals:
         if signal.cuts and signal.cuts.is_open:
             remedy = "give them as numbers, or let presage.logs.cuts.resolve_cuts find them in the log"
             raise SettingError(f"{task.path(signal)}.edges are not numbers yet", str(signal.cuts), remedy)
-    with opened_engine(task, engine, memory, session) as (connection, working):
+    with opened_engine(task, engine, memory, session, (log, moments), skip_bad_lines) as (connection, working):
         name, unused = join_log(task, log, working, moments, extra)
-        return _rows(connection, task, name, unused, raw=raw, extra=extra)
+        rows, excluded = _rows(connection, task, name, unused, raw=raw, extra=extra)
+        return rows, working.left_out.plus(excluded)
 
 
 @contextmanager
 def opened_engine(
-    task: Task, engine: str, memory: str, session: Any
+    task: Task, engine: str, memory: str, session: Any, given: tuple[Any, Any], skip_bad_lines: bool = False
 ) -> Iterator[tuple[duckdb.DuckDBPyConnection, LogEngine]]:
     """A database on disk and the engine that brings the log of a task into it, for as long as both are used."""
     if task.in_rows and engine == "spark":
         remedy = "use the engine duckdb, or give the log a column of times"
         raise DataError("Spark does not keep the order of the rows", engine, remedy)
+    log, moments = given
+    logs = (
+        [log, moments or (task.log.moments and task.folder / task.log.moments)]
+        if isinstance(task.log, EventColumns)
+        else [log]
+    )
+    reading = reading_of(task, logs, skip_bad_lines=skip_bad_lines)
     with tempfile.TemporaryDirectory(prefix="presage-") as scratch:
         folder = Path(scratch)
         with connected(memory_limit=memory, temp_directory=str(folder / "spill")) as connection:
@@ -194,7 +207,7 @@ def opened_engine(
             connection.execute(f"ATTACH {sql_text(str(folder / 'rows.duckdb'))} AS scratch")
             connection.execute("USE scratch")
             try:
-                with engine_called(engine, connection, folder, session) as working:
+                with engine_called(engine, connection, folder, session, reading) as working:
                     yield connection, working
             except duckdb.Error as error:
                 remedy = "correct the log, or make room on the disk"
@@ -217,6 +230,12 @@ def _rows(
     check_memory(name, judged.kept, features, len(task.signals))
     extras = {column: f"{EXTRA}{n}" for n, column in enumerate(extra)}
     order_rows(connection, task, vocabularies, raw, tuple(extras.values()))
+    delays = signal_delays(connection, task)
+    warnings = (
+        *leak_warnings(connection, task),
+        *repeated_row_warnings(connection, task),
+        *delay_warnings(connection, task, delays),
+    )
     served = task.log.model is not None
     revealed = tuple(
         SignalRows(
@@ -239,6 +258,8 @@ def _rows(
         models=fetch(connection, "model") if served else None,
         json=fetch(connection, "json") if raw else None,
         extra={column: _words(fetch(connection, ours)) for column, ours in extras.items()} or None,
+        warnings=warnings,
+        delays=delays,
     )
     if rows.models is not None and (np.diff(rows.models) < 0).any():
         wrong, remedy = f"the models of {name} do not follow their predictions", "export the log again"

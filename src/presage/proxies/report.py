@@ -80,6 +80,7 @@ def judge_proxies(
     cuts: bool = False,
     horizons: str | Sequence[str] | None = None,
     engine: str = "duckdb",
+    skip_bad_lines: bool = False,
     progress: Progress = silent,
 ) -> ProxyReport:
     """The report cards of the early signs that a task declares: what each tells of the outcome, and whether it pays.
@@ -91,13 +92,14 @@ def judge_proxies(
         horizons: Judge proxies that are defined on raw events at these horizons, too, such as ("1 day", "3 days"); the
             usual ones if left out, none with ().
         engine: "duckdb" or "spark".
+        skip_bad_lines: Whether lines of CSV or NDJSON that cannot be read are left out and counted.
         progress: Shows how far it is.
     """
     task = task if isinstance(task, Task) else load_task(task)
     wanted = with_horizons(task, None if horizons is None else _spans(horizons))
     with progress("reading the log", None):
         wanted = resolve_cuts(wanted, log, engine=engine)
-        rows, left_out = read_log(wanted, log, engine=engine)
+        rows, left_out = read_log(wanted, log, engine=engine, skip_bad_lines=skip_bad_lines)
     with progress("proxies: judged", candidate_count(wanted, cuts=cuts)) as step:
         cards = judge_log(wanted, rows, cuts=cuts, progress=lambda _: step(1))
     names = [each.name for each in wanted.proxies]
