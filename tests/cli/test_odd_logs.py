@@ -43,6 +43,7 @@ def test_an_odd_log_is_read_and_what_is_left_out_is_counted(presage: Presage, tm
     found = json.loads(done.out)
     assert found["rows"] == case.says
     assert {reason: count for reason, count in found["left_out"].items() if count} == case.left_out
+    assert tuple(warning["kind"] for warning in found["warnings"]) == case.warnings
     assert "Traceback" not in done.err
     assert case.told in done.err.splitlines() or not case.told
     assert sorted(tmp_path.rglob("*")) == before
