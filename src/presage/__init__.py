@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from presage.drivers.live import Learner
     from presage.drivers.play import play, play_trials
     from presage.errors import PresageError
+    from presage.fitting.model import Model, fit, load_model
     from presage.forecasters.checks import check_forecaster
     from presage.forecasters.contract import Forecaster
     from presage.forecasters.direct_network import direct_network
@@ -39,6 +40,7 @@ __all__ = [
     "Forecaster",
     "Instance",
     "Learner",
+    "Model",
     "PresageError",
     "ProxyReport",
     "Replay",
@@ -53,7 +55,9 @@ __all__ = [
     "factored_network",
     "factored_table",
     "first_task",
+    "fit",
     "judge_proxies",
+    "load_model",
     "load_state",
     "load_task",
     "mixture",
@@ -77,6 +81,7 @@ __getattr__, __dir__ = facade(
         "Forecaster": "presage.forecasters.contract",
         "Instance": "presage.spaces",
         "Learner": "presage.drivers.live",
+        "Model": "presage.fitting.model",
         "PresageError": "presage.errors",
         "ProxyReport": "presage.proxies.report",
         "Replay": "presage.forecasters.replay",
@@ -91,7 +96,9 @@ __getattr__, __dir__ = facade(
         "factored_network": "presage.forecasters.factored_network",
         "factored_table": "presage.forecasters.factored_table",
         "first_task": "presage.logs.first_task",
+        "fit": "presage.fitting.model",
         "judge_proxies": "presage.proxies.report",
+        "load_model": "presage.fitting.model",
         "load_state": "presage.saved_states",
         "load_task": "presage.task.task",
         "mixture": "presage.forecasters.mixture",

@@ -13,21 +13,28 @@ MANIFEST = "manifest.json"
 
 def save_state(folder: str | Path, forecaster: Forecaster, state: State) -> Path:
     """The folder that now holds the state; what was in it before is replaced whole or, on any failure, not at all."""
-    folder = Path(folder)
+    return write_state_files(Path(folder), pack_state(forecaster, state))
+
+
+def load_state(folder: str | Path, forecaster: Forecaster) -> State:
+    """The state saved in a folder by the same forecaster, as NumPy arrays."""
+    return unpack_state(forecaster, read_state_files(Path(folder)))
+
+
+def write_state_files(folder: Path, files: StateFiles) -> Path:
+    """The folder that now holds a manifest and its tensors, in place of those that were there."""
     folder.mkdir(parents=True, exist_ok=True)
-    manifest, tensors = pack_state(forecaster, state)
-    kept = folder / _tensors_name(tensors)
-    write_file(kept, tensors)
-    write_file(folder / MANIFEST, manifest)  # from here on the new state counts
+    kept = folder / _tensors_name(files.tensors)
+    write_file(kept, files.tensors)
+    write_file(folder / MANIFEST, files.manifest)  # from here on the new state counts
     for other in folder.glob("*.safetensors"):
         if other != kept:
             other.unlink()
     return folder
 
 
-def load_state(folder: str | Path, forecaster: Forecaster) -> State:
-    """The state saved in a folder by the same forecaster, as NumPy arrays."""
-    folder = Path(folder)
+def read_state_files(folder: Path) -> StateFiles:
+    """The manifest in a folder, and the tensors that it names."""
     try:
         manifest = (folder / MANIFEST).read_bytes()
     except OSError as error:
@@ -37,7 +44,7 @@ def load_state(folder: str | Path, forecaster: Forecaster) -> State:
         tensors = (folder / f"{named[:16]}.safetensors").read_bytes()
     except OSError as error:
         raise StateFileError("the tensors are missing", named[:16], "use another copy, or learn anew") from error
-    return unpack_state(forecaster, StateFiles(manifest, tensors))
+    return StateFiles(manifest, tensors)
 
 
 def _tensors_name(tensors: bytes) -> str:

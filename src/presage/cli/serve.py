@@ -35,9 +35,10 @@ def limit_options(command: Callable[..., Any]) -> Callable[..., Any]:
     help="A file with the token that requests must carry. Required unless listening on localhost.",
 )
 @click.option("--allowed-host", "names", multiple=True, help="A further name it is called by; '*' for any.")
+@click.option("--model", type=PATH, help="Begin a new folder with what this model has learnt: its log is imported.")
 @click.option("--refold", is_flag=True, help="Rebuild the log under the new task or revision.")
 @limit_options
-def serve_command(task_file: Path, folder: Path, host: str, port: int, **options: Any) -> int:
+def serve_command(task_file: Path, folder: Path, host: str, port: int, *, model: Path | None, **options: Any) -> int:
     """Answer predictions over HTTP, keep what comes back, and learn from it.
 
     Without a token only this machine is served. It stops on SIGTERM (exit code 0) or an interrupt (130), after the
@@ -49,4 +50,9 @@ def serve_command(task_file: Path, folder: Path, host: str, port: int, **options
         console.print(line, markup=False, soft_wrap=True)
 
     options["allowed_hosts"] = options.pop("names")
+    if model:
+        from presage.fitting.warm_start import import_model  # noqa: PLC0415
+
+        made = import_model(model, task_file, folder, progress=show_progress)
+        say(f"Began with the model's log: {made.entries:,} entries, state {made.state} at position {made.position:,}.")
     return serve(task_file, folder, host=host, port=port, say=say, progress=show_progress, **options)

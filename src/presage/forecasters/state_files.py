@@ -48,20 +48,13 @@ def pack_state(forecaster: Forecaster, state: State) -> StateFiles:
 
 def unpack_state(forecaster: Forecaster, snapshot: StateFiles) -> State:
     """The state in a snapshot of the same forecaster, as NumPy arrays."""
-    manifest = _manifest(snapshot.manifest)
+    manifest = read_manifest(snapshot.manifest)
     if manifest.get("format") != FORMAT:
         found = manifest.get("format")
         raise StateFileError(
             "the state was saved in another format", found, f"read it with a version of format {FORMAT}"
         )
-    differs = difference(forecaster, manifest.get("forecaster"))
-    if differs.startswith("revisions"):
-        remedy = "learn it again, or load it with the version of presage that saved it"
-        raise StateFileError("the state was learnt by another revision of the forecaster", differs, remedy)
-    if differs:
-        raise StateFileError(
-            "the state belongs to another forecaster", differs, "load it with the one it was saved from"
-        )
+    check_description(forecaster, manifest.get("forecaster"))
     if hashlib.sha256(snapshot.tensors).hexdigest() != hash_in(snapshot.manifest):
         raise StateFileError(
             "the tensors are damaged", f"{len(snapshot.tensors)} bytes", "use another copy, or learn anew"
@@ -96,9 +89,21 @@ def difference(forecaster: Forecaster, described: Any) -> str:
     return _difference(ours, described)
 
 
+def check_description(forecaster: Forecaster, described: Any) -> None:
+    """Raise StateFileError unless a description in a manifest is that of a forecaster."""
+    differs = difference(forecaster, described)
+    if differs.startswith("revisions"):
+        remedy = "learn it again, or load it with the version of presage that saved it"
+        raise StateFileError("the state was learnt by another revision of the forecaster", differs, remedy)
+    if differs:
+        raise StateFileError(
+            "the state belongs to another forecaster", differs, "load it with the one it was saved from"
+        )
+
+
 def hash_in(manifest: bytes) -> str:
     """The hash of the tensors a manifest belongs to, as 64 hexadecimal digits."""
-    found = _manifest(manifest).get("sha256")
+    found = read_manifest(manifest).get("sha256")
     if not isinstance(found, str) or not re.fullmatch(r"[0-9a-f]{64}", found):
         raise StateFileError("the manifest names no tensors", found, "use another copy, or learn anew")
     return found
@@ -109,7 +114,8 @@ def _named(state: State) -> list[tuple[str, Array]]:
     return [(jax.tree_util.keystr(path, simple=True, separator="."), leaf) for path, leaf in leaves]
 
 
-def _manifest(text: bytes) -> dict[str, Any]:
+def read_manifest(text: bytes) -> dict[str, Any]:
+    """The JSON object that a manifest is."""
     try:
         manifest = json.loads(text)
     except ValueError as error:

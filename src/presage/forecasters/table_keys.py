@@ -32,6 +32,20 @@ class TableKey:
             row = row * size + symbols[..., column]
         return row
 
+    def rows_in(self, other: "TableKey") -> Array:  # int32 [rows]
+        """The rows by a key of the same columns, none of them smaller, that stand for those by this one.
+
+        >>> TableKey((0, 1), (2, 2), 4).rows_in(TableKey((0, 1), (3, 4), 12)).tolist()
+        [0, 1, 4, 5]
+        """
+        rows = np.arange(self.rows)
+        if math.prod(self.sizes) > self.rows:
+            return rows.astype(np.int32)  # hashed into as many
+        symbols = np.zeros((self.rows, max(self.columns, default=-1) + 1), np.int32)
+        for column, size in reversed(list(zip(self.columns, self.sizes, strict=True))):
+            rows, symbols[:, column] = np.divmod(rows, size)
+        return np.asarray(other.row(symbols), np.int32)
+
 
 WHOLE = TableKey((), (), 1)
 """The key of a table that does not tell instances apart."""

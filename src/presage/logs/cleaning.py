@@ -76,8 +76,11 @@ class CleanedLog(NamedTuple):
     excluded: Exclusions
 
 
-def clean_log(connection: duckdb.DuckDBPyConnection, task: Task, name: str) -> CleanedLog:
-    """What is left of `joined`, which now stands under `kept`; rows that cannot be right are counted by reason."""
+def clean_log(connection: duckdb.DuckDBPyConnection, task: Task, name: str, whole: bool = True) -> CleanedLog:
+    """What is left of `joined`, which now stands under `kept`; rows that cannot be right are counted by reason.
+
+    In a `whole` log every signal must become known at least once.
+    """
     _check_labels(connection, task, name)
     _repeated(connection, task)
     reasons = dict(_reasons(task))
@@ -97,7 +100,7 @@ def clean_log(connection: duckdb.DuckDBPyConnection, task: Task, name: str) -> C
             f"every row of {name} had to be left out", counts, "correct the log, or the columns of the task"
         )
     connection.execute(f"CREATE VIEW kept AS SELECT * FROM joined WHERE {reason} = -1")
-    fates = _fates(connection, task, name)
+    fates = _fates(connection, task, name, whole)
     return CleanedLog(total, kept, Exclusions(counts | fates, examples, _kept_as(task)))
 
 
@@ -157,6 +160,15 @@ def _reasons(task: Task) -> Iterator[tuple[str, str]]:
     for ours, column in needed.items():
         if column is not None:
             yield f"rows without a valid {column}", f"{ours} IS NULL"
+    yield from feature_reasons(task)
+    for n, signal in enumerate(task.signals):
+        yield f"rows whose {signal.name} was known before the prediction", f"w{n} = {Fate.EARLY}"
+    if log.id is not None:
+        yield f"rows that repeat the {log.id} of an earlier one", '"row" IN (FROM repeated)'
+
+
+def feature_reasons(task: Task) -> Iterator[tuple[str, str]]:
+    """Why the features of a row may be no good, in words and in SQL."""
     for place, feature in enumerate(task.instance):
         ours = feature_name(place)
         if isinstance(feature, Number):
@@ -165,14 +177,10 @@ def _reasons(task: Task) -> Iterator[tuple[str, str]]:
             yield f"rows without a valid {feature.column}", f"{empty} OR coalesce({far}, false)"
         elif feature.missing is None and not isinstance(feature, SetFeature):
             yield f"rows without a valid {feature.column}", f"{ours} IS NULL"
-    for n, signal in enumerate(task.signals):
-        yield f"rows whose {signal.name} was known before the prediction", f"w{n} = {Fate.EARLY}"
-    if log.id is not None:
-        yield f"rows that repeat the {log.id} of an earlier one", '"row" IN (FROM repeated)'
 
 
-def _fates(connection: duckdb.DuckDBPyConnection, task: Task, name: str) -> dict[str, int]:
-    """How often each signal stayed unknown and why; refused where it always did."""
+def _fates(connection: duckdb.DuckDBPyConnection, task: Task, name: str, whole: bool) -> dict[str, int]:
+    """How often each signal stayed unknown and why; refused where it always did in a whole log."""
     counts: dict[str, int] = {}
     columns = ", ".join(f"w{n}" for n in range(len(task.signals)))
     combined = connection.execute(f"SELECT {columns}, count(*) FROM kept GROUP BY ALL").fetchall()
@@ -181,7 +189,7 @@ def _fates(connection: duckdb.DuckDBPyConnection, task: Task, name: str) -> dict
         found = {fate: count for fate, count in found.items() if count}
         known = found.get(Fate.KNOWN, 0) + (found.get(Fate.ABSENT, 0) + found.get(Fate.LATE, 0)) * bool(signal.absent)
         told = {why.format(signal.name, signal.horizon): found[fate] for fate, why in FATES.items() if fate in found}
-        if not known:
+        if whole and not known:
             remedy = f"check its columns and horizon ({signal.horizon}), or give a longer log"
             said = "; ".join(f"{reason}: {count:,}" for reason, count in told.items())
             raise DataError(f"no {signal.name} in {name} ever becomes known", said, remedy)

@@ -135,12 +135,16 @@ def _moment(task: Task) -> tuple[WantedColumn, ...]:
     log = task.log
     extra = [WantedColumn(name, column, LABEL, f"log.{key}") for name, column, key in
              (("id", log.id, "id"), ("grp", log.group, "group")) if column is not None]  # fmt: skip
-    features = [
+    shown = () if log.shown_at is None else (WantedColumn("shown_at", log.shown_at, TIME, "log.shown_at"),)
+    return (*shown, *extra, *wanted_features(task))
+
+
+def wanted_features(task: Task) -> tuple[WantedColumn, ...]:
+    """The features of an instance."""
+    return tuple(
         WantedColumn(feature_name(place), f.column, _kind(f), f"instance.{f.name}", getattr(f, "separator", ","))
         for place, f in enumerate(task.instance)
-    ]
-    shown = () if log.shown_at is None else (WantedColumn("shown_at", log.shown_at, TIME, "log.shown_at"),)
-    return (*shown, *extra, *features)
+    )
 
 
 def _keys(log: EventColumns) -> tuple[WantedColumn, ...]:

@@ -72,6 +72,19 @@ def found_cuts(task: Task) -> dict[str, dict[str, Any]]:
     }
 
 
+def cut_again(task: Task, found: Mapping[str, Mapping[str, Any]]) -> Task:
+    """A task with the edges that `found_cuts` gave of it."""
+
+    def cut(signal: Signal) -> Signal:
+        told, source = found.get(task.path(signal)), signal.source
+        if told is None or not isinstance(source, Labelled) or source.cuts is None:
+            return signal
+        cuts = NumberCuts(tuple(map(float, told["edges"])), source.cuts.quantiles, told["from"])
+        return replace(signal, values=tuple(told["values"]), source=replace(source, cuts=cuts))
+
+    return replace(task, proxies=tuple(map(cut, task.proxies)), outcome=cut(task.outcome))
+
+
 def cut_lines(found: Mapping[str, Mapping[str, Any]]) -> list[str]:
     """A line to print for each table with edges from a log: to be copied into the task.
 

@@ -1,6 +1,7 @@
 """A joined log as NumPy columns in the order of time, its words as symbols."""
 
 from collections.abc import Mapping
+from typing import NamedTuple
 
 import duckdb
 import numpy as np
@@ -18,23 +19,36 @@ LARGEST = 1_000_000
 MOST_SLOTS = 64
 
 
-def learn_vocabularies(connection: duckdb.DuckDBPyConnection, task: Task, name: str) -> dict[str, Vocabulary]:
+class LearntVocabularies(NamedTuple):
+    """The vocabularies of a log that was read up to a moment, in microseconds since 1970 UTC."""
+
+    values: Mapping[str, Vocabulary]
+    until: int
+
+
+def learn_vocabularies(
+    connection: duckdb.DuckDBPyConnection, task: Task, name: str, earlier: LearntVocabularies | None = None
+) -> dict[str, Vocabulary]:
     """The vocabulary of each category and set by feature; their values now stand as the types <feature>_values.
 
     A value's symbol depends on nothing that comes after its first appearance: values new in the same instant follow
-    each other by name.
+    each other by name. The values of an `earlier` part of the log keep their symbols, and what only its rows hold comes
+    last.
     """
     learned = {}
     for place, feature in enumerate(task.instance):
         if not isinstance(feature, Category | SetFeature):
             continue
         column = feature_name(place)
-        values = feature.values if feature.hashed or feature.values else _values(connection, column, feature, name)
+        values = (
+            feature.values if feature.hashed or feature.values else _values(connection, column, feature, name, earlier)
+        )
         if values:
             listed = ", ".join(sql_text(value) for value in feature.values)
             listed = listed if feature.values else f"SELECT v FROM {column}_first ORDER BY symbol"
             connection.execute(f"CREATE TYPE {column}_values AS ENUM ({listed})")
         slots = _slots(connection, column, feature, name) if isinstance(feature, SetFeature) else 1
+        slots = max(slots, earlier.values[feature.name].slots) if earlier else slots
         learned[feature.name] = Vocabulary(values, slots)
     return learned
 
@@ -45,18 +59,31 @@ def filled(column: str, missing: str | None) -> str:
 
 
 def _values(
-    connection: duckdb.DuckDBPyConnection, column: str, feature: Category | SetFeature, name: str
+    connection: duckdb.DuckDBPyConnection,
+    column: str,
+    feature: Category | SetFeature,
+    name: str,
+    earlier: LearntVocabularies | None,
 ) -> tuple[str, ...]:
     missing = feature.missing if isinstance(feature.missing, str) else None
     each = filled(column, missing) if isinstance(feature, Category) else f"unnest({column})"
     rows = f"SELECT {each} AS v, shown_at FROM kept"
-    connection.execute(f"CREATE TABLE {column}_since AS SELECT v, min(shown_at) AS since FROM ({rows}) GROUP BY v")
-    count = int(connection.execute(f"SELECT count(*) FROM {column}_since").fetchall()[0][0])
+    after = f"FILTER (shown_at > {earlier.until})" if earlier else ""
+    since = f"SELECT v, min(shown_at) {after} AS since FROM ({rows}) GROUP BY v"
+    connection.execute(f"CREATE TABLE {column}_since AS {since}")
+    known = earlier.values[feature.name].values if earlier else ()
+    joined = f"SELECT v, since, 0 AS place FROM {column}_since"
+    if known:
+        connection.register(f"{column}_known", {"v": np.array(known, object), "place": np.arange(len(known))})
+        joined = f"SELECT v, since, place FROM {column}_since FULL JOIN {column}_known USING (v)"
+    connection.execute(f"CREATE TABLE {column}_each AS {joined}")
+    count = int(connection.execute(f"SELECT count(*) FROM {column}_each").fetchall()[0][0])
     if count > LARGEST:
         wrong = f"column {feature.column} of {name} has too many categories to tell apart"
         remedy = f"hash them: add hashed = 65536 to instance.{feature.name}"
         raise DataError(wrong, f"{count:,} of at most {LARGEST:,}", remedy)
-    numbered = f"SELECT v, row_number() OVER (ORDER BY since, v) AS symbol FROM {column}_since"
+    order = "ORDER BY place NULLS LAST, since NULLS LAST, v"
+    numbered = f"SELECT v, row_number() OVER ({order}) AS symbol FROM {column}_each"
     connection.execute(f"CREATE TABLE {column}_first AS {numbered}")
     found = connection.execute(f"SELECT v FROM {column}_first ORDER BY symbol").fetchall()
     return tuple(str(value) for (value,) in found)
@@ -88,22 +115,9 @@ def order_rows(
 
     With `raw` their features stand there, too, as a JSON object by name; `extra` are columns that stay as they are.
     """
-    symbols, slots, dense, codes = [], [], [], ["*"]
-    for place, feature in enumerate(task.instance):
-        column = feature_name(place)
-        if isinstance(feature, SetFeature):
-            vocabulary = vocabularies[feature.name]
-            codes.append(f"{_codes(column, feature, vocabulary)} AS c{place}")
-            slots += [f"coalesce(c{place}[{slot + 1}], {EMPTY})" for slot in range(feature.slots or vocabulary.slots)]
-        elif isinstance(feature, Number):
-            value = _filled(column, feature)
-            dense.append(f"(({value} - {feature.centre}::DOUBLE) / {feature.scale}::DOUBLE)::FLOAT")
-        else:
-            symbols += _symbols(column, feature)
-    number = _id(connection) if task.log.id else '"row"'
-    chosen = ["shown_at", f"{number} AS id"]
-    chosen += [f"({value})::INTEGER AS x{n}" for n, value in enumerate(symbols + slots)]
-    chosen += [f"{value} AS d{n}" for n, value in enumerate(dense)]
+    encoded = encoded_features(task, vocabularies)
+    number = id_type(connection, "kept") if task.log.id else '"row"'
+    chosen = ["shown_at", f"{number} AS id", *encoded.columns]
     chosen += [f"s{n}::INTEGER AS s{n}, k{n}::BIGINT AS k{n}" for n in range(len(task.signals))]
     if task.log.model:
         chosen.append("model::BIGINT AS model")
@@ -114,9 +128,34 @@ def order_rows(
     if task.log.group:
         chosen.append("dense_rank() OVER (ORDER BY grp) - 1 AS grp")
     ties = f"{number}, " if task.log.id else ""
-    source = f"(SELECT {', '.join(codes)} FROM kept)"
-    query = f'SELECT {", ".join(chosen)} FROM {source} ORDER BY shown_at, {ties}"row"'
+    query = f'SELECT {", ".join(chosen)} FROM {encoded.source.format("kept")} ORDER BY shown_at, {ties}"row"'
     connection.execute(f"CREATE TABLE ordered AS {query}")
+
+
+class FeatureColumns(NamedTuple):
+    """SQL for the features of an instance: the columns x<n> and d<n>, and what they are selected from."""
+
+    columns: list[str]
+    source: str  # in which {} is the relation that holds the features
+
+
+def encoded_features(task: Task, vocabularies: Mapping[str, Vocabulary], known: bool = True) -> FeatureColumns:
+    """SQL that encodes features; unless every value is `known`, one that is not becomes EMPTY and leaves a set."""
+    symbols, slots, dense, codes = [], [], [], ["*"]
+    for place, feature in enumerate(task.instance):
+        column = feature_name(place)
+        if isinstance(feature, SetFeature):
+            vocabulary = vocabularies[feature.name]
+            codes.append(f"{_codes(column, feature, vocabulary, known)} AS c{place}")
+            slots += [f"coalesce(c{place}[{slot + 1}], {EMPTY})" for slot in range(feature.slots or vocabulary.slots)]
+        elif isinstance(feature, Number):
+            value = _filled(column, feature)
+            dense.append(f"(({value} - {feature.centre}::DOUBLE) / {feature.scale}::DOUBLE)::FLOAT")
+        else:
+            symbols += _symbols(column, feature, known)
+    columns = [f"({value})::INTEGER AS x{n}" for n, value in enumerate(symbols + slots)]
+    columns += [f"{value} AS d{n}" for n, value in enumerate(dense)]
+    return FeatureColumns(columns, f"(SELECT {', '.join(codes)} FROM {{}})")
 
 
 def fetch(connection: duckdb.DuckDBPyConnection, column: str) -> Array:
@@ -148,18 +187,20 @@ def _json(task: Task) -> str:
     return f"json_object({', '.join(values)})::VARCHAR"
 
 
-def _id(connection: duckdb.DuckDBPyConnection) -> str:
+def id_type(connection: duckdb.DuckDBPyConnection, relation: str) -> str:
     """SQL for an id: a whole number where all of them are, for words take ten times the memory."""
-    odd = "SELECT count(*) FROM kept WHERE try_cast(id AS BIGINT)::VARCHAR IS DISTINCT FROM id"
+    odd = f"SELECT count(*) FROM {relation} WHERE try_cast(id AS BIGINT)::VARCHAR IS DISTINCT FROM id"
     return "id" if connection.execute(odd).fetchall()[0][0] else "id::BIGINT"
 
 
-def _symbols(column: str, feature: Feature) -> list[str]:
+def _symbols(column: str, feature: Feature, known: bool) -> list[str]:
     """SQL for the symbols of a feature that is neither a set nor a number."""
     if isinstance(feature, Category):
         value = filled(column, feature.missing if isinstance(feature.missing, str) else None)
         hashed = f"md5_number_lower({value}) % {feature.hashed}"
-        return [hashed if feature.hashed else f"enum_code({value}::{column}_values)"]
+        listed = f"enum_code({value}::{column}_values)"
+        listed = listed if known else f"coalesce(enum_code(try_cast({value} AS {column}_values)), {EMPTY})"
+        return [hashed if feature.hashed else listed]
     value = _filled(column, feature)
     if isinstance(feature, Count):
         return [" + ".join(f"({value} >= {edge})::INTEGER" for edge in feature.edges)]
@@ -169,10 +210,12 @@ def _symbols(column: str, feature: Feature) -> list[str]:
     return [PART[part].format(f"make_timestamp({column})") for part in feature.parts]
 
 
-def _codes(column: str, feature: SetFeature, vocabulary: Vocabulary) -> str:
+def _codes(column: str, feature: SetFeature, vocabulary: Vocabulary, known: bool) -> str:
     if not feature.hashed and not vocabulary.values:  # every set of the log is empty
         return "[]::INTEGER[]"
-    code = f"md5_number_lower(word) % {feature.hashed}" if feature.hashed else f"enum_code(word::{column}_values)"
+    value = f"word::{column}_values" if known else f"try_cast(word AS {column}_values)"
+    code = f"md5_number_lower(word) % {feature.hashed}" if feature.hashed else f"enum_code({value})"
+    # Distinct values leave out what is NULL: a word that is not known.
     return f"list_sort(list_distinct(list_transform({column}, lambda word: ({code})::INTEGER)))"
 
 

@@ -13,7 +13,7 @@ from presage.errors import DataError, SettingError
 from presage.logs.cleaning import Exclusions, check_values, clean_log
 from presage.logs.columns import LABEL, TIME, WantedColumn, wanted_events, wanted_moments, wanted_predictions
 from presage.logs.csv_errors import one_line, reading_errors
-from presage.logs.encoding import fetch, fetch_instances, learn_vocabularies, order_rows
+from presage.logs.encoding import LearntVocabularies, fetch, fetch_instances, learn_vocabularies, order_rows
 from presage.logs.engines import LogEngine, LogReading, engine_called, reading_of
 from presage.logs.event_windows import unused_events, windowed_signals
 from presage.logs.leak_guards import LogWarning, leak_warnings
@@ -55,24 +55,37 @@ def check_memory(name: str, rows: int, features: Features, signals: int) -> None
 
 
 def join_log(
-    task: Task, log: Any, engine: LogEngine, moments: Any = None, extra: Sequence[str] = ()
+    task: Task,
+    log: Any,
+    engine: LogEngine,
+    moments: Any = None,
+    *,
+    extra: Sequence[str] = (),
+    whole: bool = True,
 ) -> tuple[str, dict[str, int]]:
     """What errors call the log, which now stands as `joined`; and how many events were of no use, by reason."""
     further = tuple(WantedColumn(f"{EXTRA}{n}", column, LABEL, "--by") for n, column in enumerate(extra))
     if isinstance(task.log, EventColumns):
-        return _join_events(task, task.log, log, engine, moments=moments, further=further)
+        return _join_events(task, task.log, log, engine, moments=moments, further=further, whole=whole)
     wanted = (*wanted_predictions(task), *further)
     name = engine.read("predictions", log, wanted)
     times = [f"max({one.name})" for one in wanted if one.kind is TIME and one.name[0] == "t"]
     last = f"greatest({', '.join(['max(shown_at)', *times])})" if times else "max(shown_at)"
     first, end, rows = engine.ask(f"SELECT min(shown_at), {last}, count(*) FROM {prediction_rows(task)}")
-    until = _check_length(task, name, task.log.shown_at or "", (first, end, rows))
+    until = _check_length(task, name, task.log.shown_at or "", (first, end, rows), whole)
     engine.join(labelled_predictions(task, wanted, until))
     return name, {}
 
 
 def _join_events(
-    task: Task, columns: EventColumns, log: Any, engine: LogEngine, *, moments: Any, further: tuple[WantedColumn, ...]
+    task: Task,
+    columns: EventColumns,
+    log: Any,
+    engine: LogEngine,
+    *,
+    moments: Any,
+    further: tuple[WantedColumn, ...],
+    whole: bool,
 ) -> tuple[str, dict[str, int]]:
     wanted = (*wanted_events(task, columns), *(() if columns.moments else further))
     name = engine.read("events", log, wanted)
@@ -81,15 +94,17 @@ def _join_events(
         chosen = (*wanted_moments(task, columns), *further)
         engine.read("moments", task.folder / columns.moments if moments is None else moments, chosen)
     first, end, rows = engine.ask('SELECT min("at"), max("at"), count(*) FROM events')
-    until = _check_length(task, name, columns.at, (first, end, rows))
+    until = _check_length(task, name, columns.at, (first, end, rows), whole)
     reasons = unused_events(task, columns)
     counts = engine.ask(f"SELECT {', '.join(reasons.values())} FROM events")
     engine.join(windowed_signals(task, columns, chosen, until))
     return name, {reason: count for reason, count in zip(reasons, counts, strict=True) if count}
 
 
-def _check_length(task: Task, name: str, column: str, found: tuple[int | None, int | None, int | None]) -> int:
-    """Until when the log is complete; refused if it is empty, or too short to show the horizon of every signal."""
+def _check_length(
+    task: Task, name: str, column: str, found: tuple[int | None, int | None, int | None], whole: bool
+) -> int:
+    """Until when the log is complete; refused if it is empty or, if whole, too short for the horizon of a signal."""
     first, end, rows = found
     if not rows:
         raise DataError(f"{name} holds no rows", 0, "write or export it again")
@@ -97,8 +112,8 @@ def _check_length(task: Task, name: str, column: str, found: tuple[int | None, i
         remedy = f"give {TIME.words}, or name another column in the task"
         raise DataError(f"no row of {name} has a valid {column}", f"{rows:,} rows", remedy)
     until = end if task.log.until is None else task.log.until
-    if task.log.model:
-        return until  # a service decided what came in time
+    if task.log.model or not whole:
+        return until  # a service decided what came in time; the other parts of a log show the horizons
     longest = max(task.signals, key=lambda signal: signal.horizon.microseconds)
     if task.in_rows and longest.horizon.microseconds > until - first:
         wrong = f"the horizon of {task.path(longest)} is not shorter than {name}"
@@ -161,6 +176,7 @@ def read_log(
     raw: bool = False,
     extra: Sequence[str] = (),
     skip_bad_lines: bool = False,
+    earlier: LearntVocabularies | None = None,
 ) -> tuple[LogRows, Exclusions]:
     """The rows of a log, and what was left out of it or stayed unknown.
 
@@ -174,6 +190,7 @@ def read_log(
         raw: Whether the features are wanted as JSON, too.
         extra: Further columns of the log that are wanted as text.
         skip_bad_lines: Whether lines of CSV or NDJSON that cannot be read are left out and counted.
+        earlier: What was learnt of an earlier part of the log, of which this is a later one: it may be short.
     """
     for signal in task.signals:
         if signal.cuts and signal.cuts.is_open:
@@ -181,8 +198,8 @@ def read_log(
             raise SettingError(f"{task.path(signal)}.edges are not numbers yet", str(signal.cuts), remedy)
     reading = reading_of(task, log, moments, skip_bad_lines=skip_bad_lines)
     with opened_engine(task, engine, memory, session, reading) as (connection, working):
-        name, unused = join_log(task, log, working, moments, extra)
-        rows, excluded = _rows(connection, task, name, unused, raw=raw, extra=extra)
+        name, unused = join_log(task, log, working, moments, extra=extra, whole=earlier is None)
+        rows, excluded = _rows(connection, task, name, unused, raw=raw, extra=extra, earlier=earlier)
         return rows, working.left_out.plus(excluded)
 
 
@@ -216,10 +233,11 @@ def _rows(
     *,
     raw: bool,
     extra: Sequence[str],
+    earlier: LearntVocabularies | None,
 ) -> tuple[LogRows, Exclusions]:
-    judged = clean_log(connection, task, name)
+    judged = clean_log(connection, task, name, earlier is None)
     check_values(connection, task, name)
-    vocabularies = learn_vocabularies(connection, task, name)
+    vocabularies = learn_vocabularies(connection, task, name, earlier)
     features = task.features(vocabularies)
     check_memory(name, judged.kept, features, len(task.signals))
     extras = {column: f"{EXTRA}{n}" for n, column in enumerate(extra)}

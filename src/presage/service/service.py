@@ -23,7 +23,7 @@ from presage.service.dashboard.drift import DriftState
 from presage.service.dashboard.watcher import Sample, Watcher
 from presage.service.folders import horizons_of
 from presage.service.interface import FeedbackRequest, PredictionRequest, ServiceNumbers
-from presage.service.learner.client import LearnerClient, Model
+from presage.service.learner.client import LearnerClient, ServedModel
 from presage.service.limits import Limits
 from presage.service.replies import PredictionReply, SignalReply, StateReply
 from presage.spaces import Array, Instance
@@ -173,7 +173,7 @@ class LiveService:
                 self._parts.learner.keep(chain)
         self._parts.learner.close()
 
-    def _prediction_events(self, requests: list[PredictionRequest], model: Model) -> tuple[list[LogEvent], Array]:
+    def _prediction_events(self, requests: list[PredictionRequest], model: ServedModel) -> tuple[list[LogEvent], Array]:
         """The events of the predictions that a model makes, and their log-probabilities [N, Y]."""
         if not requests:
             return [], np.zeros((0, 0))

@@ -134,6 +134,31 @@ class NetworkLearning:
             self._state = self._run.rehearse(self._state, *windows.draw(self._root, step))
 
 
+BATCH = 1024
+"""Rows of a fixed shape that are predicted at once."""
+
+
+def predict_batch(forecaster: Forecaster, parameters: tuple[Array, ...], x: Instance, z: Array | None = None) -> Array:
+    """The log-probabilities [N, Y] of many instances; of those whose proxies `z` [N] are known, the now-casts."""
+    structure = jax.tree.structure(jax.eval_shape(forecaster.init, jax.random.key(0)))
+    state, run, rows = jax.tree.unflatten(structure, parameters), _batched(forecaster, z is not None), []
+    parts = (*x,) if z is None else (*x, z)
+    for first in range(0, len(x.symbols), BATCH):
+        some = [part[first : first + BATCH] for part in parts]
+        filled = [_filled(part, BATCH - len(part)) for part in some]
+        rows.append(np.asarray(run(state, *filled))[: len(some[0])])
+    return np.concatenate(rows)
+
+
+@lru_cache(maxsize=64)
+def _batched(forecaster: Forecaster, told: bool) -> Any:
+    if told:
+        return jax.jit(jax.vmap(lambda state, s, d, z: forecaster.nowcast(state, Instance(s, d), z), (None, 0, 0, 0)))
+    return jax.jit(
+        jax.vmap(lambda state, s, d: forecaster.predict(state, Instance(s, d)).log_probabilities, (None, 0, 0))
+    )
+
+
 class MemoShape(NamedTuple):
     """How a memo is flattened."""
 

@@ -130,22 +130,41 @@ def stretch_tables(tables: Sequence[Forecaster], episode: Episode) -> Iterator[A
 def stretch_mixture(forecaster: Forecaster, episode: Episode) -> Iterator[MixedStretch]:
     """What a mixture of tables says in each stretch of an episode."""
     pool = pool_of(forecaster)
-    early = isinstance(pool.rule, EarlyWeights)
-    log = lay_out_log(pool.experts, pool.judge if early else None, episode)
-    experts, outcomes = len(pool.experts), log.laid.spaces.outcomes
-    kept = np.empty((1, log.open, experts, outcomes), np.float32)
-    scores = np.zeros((1, 2 * experts + 2))
+    log = lay_out_log(pool.experts, judge_of(pool), episode)
+    outcomes, scores = log.laid.spaces.outcomes, np.zeros((1, 2 * len(pool.experts) + 2))
+    kept = log.ring(np.empty((0, len(pool.experts), outcomes), np.float32))
     for start, stop in log.bounds():
-        counted = log.count(start, stop)
-        _keep(kept[0], start, counted.said[0])
-        expected = counted.expected()
-        leads = np.empty((1, experts, stop - start), np.float32)
-        parts = start, scores, log.feedback, kept, expected, counted.told[:, 1], leads
-        weighing_loop(outcomes)(weighing_of(pool), *parts)
+        said, leads = weigh_stretch(pool, log, scores, kept, (start, stop))
         weights = to_weights(pool, leads)[0]
         mixed = np.empty((stop - start, outcomes), np.float32)
-        mixing_loop(outcomes)(weights, counted.said[0], mixed)
+        mixing_loop(outcomes)(weights, said, mixed)
         yield MixedStretch(np.log(mixed, out=mixed), weights)
+
+
+class WeighedStretch(NamedTuple):
+    """What K tables said in the S rounds of a stretch, and how they are to be weighed."""
+
+    said: Array  # float32 [S, K, Y]: probabilities
+    leads: Array  # float32 [1, K, S]: log-weights beside the heaviest
+
+
+def weigh_stretch(
+    pool: Pool, log: "StretchedLog", scores: Array, kept: Array, bounds: tuple[int, int]
+) -> WeighedStretch:
+    """What the tables of a mixture say in one stretch; counts, scores [1, 2 K + 2] and the ring `kept` are changed."""
+    start, stop = bounds
+    counted = log.count(start, stop)
+    _keep(kept[0], start, counted.said[0])
+    expected = counted.expected()
+    leads = np.empty((1, len(pool.experts), stop - start), np.float32)
+    parts = start, scores, log.feedback, kept, expected, counted.told[:, 1], leads
+    weighing_loop(log.laid.spaces.outcomes)(weighing_of(pool), *parts)
+    return WeighedStretch(counted.said[0], leads)
+
+
+def judge_of(pool: Pool) -> int | None:
+    """The expert whose now-casts weigh the others; None where outcomes alone do."""
+    return pool.judge if isinstance(pool.rule, EarlyWeights) else None
 
 
 class CountedStretch(NamedTuple):
@@ -180,6 +199,12 @@ class StretchedLog:
         """The first round of each stretch and the one after its last."""
         return pairwise(self.ends.tolist())
 
+    def ring(self, said: Array) -> Array:  # float32 [1, O, K, Y]
+        """Room for the logarithms of what is said of open rows, row r at r modulo O, begun with `said` [C, K, Y]."""
+        kept = np.empty((1, max(self.open, len(said)), *said.shape[1:]), np.float32)
+        _keep(kept[0], 0, said)
+        return kept
+
     def count(self, start: int, stop: int) -> CountedStretch:
         """What is said in the rounds of one stretch; the stretches must be counted in order."""
         spaces, shape = self.laid.spaces, self.laid.shape
@@ -194,25 +219,39 @@ class StretchedLog:
         return CountedStretch(said, again, told)
 
 
-def lay_out_log(tables: Sequence[Forecaster], judge: int | None, episode: Episode) -> StretchedLog:
-    """An episode laid out for some tables, with nothing counted yet; `judge` is the one that now-casts."""
+def lay_out_log(
+    tables: Sequence[Forecaster],
+    judge: int | None,
+    episode: Episode,
+    *,
+    counts: Array | None = None,
+    start: int = 0,
+    pause: int | None = None,
+) -> StretchedLog:
+    """An episode laid out for some tables; `judge` is the one that now-casts.
+
+    Nothing is counted yet, unless `counts` [cells] are those after the feedback of all rounds before `start` - 1, which
+    then go on in place from round `start`. A stretch begins at round `pause`.
+    """
     laid, (x, z, y) = lay_out(tables, judge), episode.encode(tables[0].spaces)
     feedback = FeedbackArrays(z[None], y[None], *arrivals_in(episode))
-    ends = _ends(feedback)
+    ends = _ends(feedback, start)
+    ends = ends if pause is None else np.union1d(ends, [pause])
     seen = feedback.outcome_seen[0]
     waits = np.where(seen < len(z), seen - np.arange(len(z), dtype=np.int32), 0)
     needed = int(waits.max()) + 1 + int(np.diff(ends).max())
     rows = laid.rows(x.symbols[None])
-    return StretchedLog(laid, np.empty(laid.sizes.cells), rows, feedback, ends, min(needed, len(z)))
+    counts = np.empty(laid.sizes.cells) if counts is None else counts
+    return StretchedLog(laid, counts, rows, feedback, ends, min(needed, len(z)))
 
 
-def _ends(feedback: FeedbackArrays) -> Array:
+def _ends(feedback: FeedbackArrays, start: int) -> Array:
     """Where stretches begin, with about as many events in each."""
     events = np.arange(feedback.proxies_known.shape[1], dtype=np.int64)
     events += feedback.proxies_known[0]
     events += feedback.outcomes_known[0]
-    wanted = np.arange(EVENTS, int(events[-1]), EVENTS)
-    return np.unique(np.concatenate([[0], np.searchsorted(events, wanted), [len(events) - 1]]))
+    wanted = np.arange(int(events[start]) + EVENTS, int(events[-1]), EVENTS)
+    return np.unique(np.concatenate([[start], np.searchsorted(events, wanted), [len(events) - 1]]))
 
 
 def _keep(kept: Array, start: int, said: Array) -> None:

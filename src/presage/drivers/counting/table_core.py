@@ -208,6 +208,17 @@ class TableFunctions:
         """What is known before anything is learnt."""
         return LearntCounts(*(np.zeros(shape) for shape in self.shapes()))
 
+    def moved(self, learnt: LearntCounts, other: "TableFunctions") -> LearntCounts:
+        """The same counts and scores laid out for the same forecaster over larger spaces."""
+        counts = np.zeros(other.shapes().counts[0])
+        for table, ((ours, _), (theirs, _)) in enumerate(zip(self._laid.tables, other._laid.tables, strict=True)):
+            width, first = int(self._laid.sizes.widths[table]), int(self._laid.sizes.first[table])
+            there = int(other._laid.sizes.first[table])
+            rows = learnt.counts[first : first + ours.rows * width].reshape(ours.rows, width)
+            places = counts[there : there + theirs.rows * width].reshape(theirs.rows, width)
+            np.add.at(places, ours.rows_in(theirs), rows)
+        return LearntCounts(counts, learnt.scores.copy())
+
     def predict(self, learnt: LearntCounts, x: Instance) -> BatchPredictions:
         """What is said of instances [N, ...]."""
         said = self._each(learnt, x)

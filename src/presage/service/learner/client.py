@@ -44,7 +44,7 @@ SNAPSHOT = 200_000
 """Lessons after which what was learnt is written down, so that a service that was killed starts soon."""
 
 
-class Model(NamedTuple):
+class ServedModel(NamedTuple):
     """Parameters, and the log position of the entry at which they were learnt."""
 
     parameters: Parameters
@@ -65,7 +65,7 @@ class LearnerClient:
         )
         self.stopped = ""  # why, once it has
         self._handed = self._learnt = 0  # lessons; each is counted by one thread only
-        self.model = Model(self._published.copy(0), 0)
+        self.model = ServedModel(self._published.copy(0), 0)
         self._outbox: SimpleQueue[list[Any] | None] = SimpleQueue()
         self._unkept = 0  # lessons since the last snapshot
         self._unread = 0  # snapshots that nobody waits for
@@ -170,7 +170,7 @@ class LearnerClient:
     def _take(self, seq: int, copy: int, learnt: int) -> None:
         """Use what was published."""
         self._learnt += learnt
-        self.model = Model(self._published.copy(copy), seq)
+        self.model = ServedModel(self._published.copy(copy), seq)
 
     def _send(self) -> None:
         try:

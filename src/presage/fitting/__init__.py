@@ -1,0 +1,1 @@
+"""Models that have learnt a log and score rows, without a service."""
