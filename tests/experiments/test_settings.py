@@ -275,6 +275,21 @@ def test_networks_are_built_with_the_settings(settings: Any, spaces: Spaces) -> 
     assert (oracle.hidden, oracle.learning_rate, oracle.optimiser) == (settings.hidden, settings.oracle_rate, "adam")
 
 
+def test_h_and_the_residual_tower_have_the_settings_of_their_own() -> None:
+    own: dict[str, Any] = {"h_hidden": (7, 6, 5), "h_rate": 0.23, "h_l2": 0.004}
+    settings = replace(github.PAPER, residual_rate=0.05, proxy_rate=0.6, **own)
+    direct, factored, residual = (dict(expert.settings) for expert in experts(settings, GITHUB_SPACES))
+    paper = {"hidden": (40, 20), "learning_rate": 0.1, "l2": 0.01}
+    for tower in (direct, factored, residual):
+        assert {name: tower[name] for name in paper} == paper
+    for through in (factored, residual):
+        h = dict(through["h"])
+        assert (h["hidden"], h["learning_rate"], h["l2"]) == tuple(own.values())
+        assert through["proxy_rate"] == 0.6
+    correction = dict(residual["correction"])
+    assert {name: correction[name] for name in paper} == paper | {"learning_rate": 0.05}
+
+
 @pytest.mark.parametrize("which", [1, 2])
 def test_g_has_no_l2(which: int) -> None:
     """Section 3: where outcomes are as even as g says, a step leaves it as it is, however large its logits."""
