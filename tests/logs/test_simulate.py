@@ -74,13 +74,20 @@ def test_the_same_seed_writes_the_same_bytes_and_another_does_not(tmp_path: Path
     assert first != other
 
 
-def test_the_truth_of_a_market_is_what_comes_out_on_average(tmp_path: Path) -> None:
-    log = simulate(SMALL["marketplace"], tmp_path / "m.parquet", rows=20_000).log
+@pytest.mark.parametrize("drift", [False, True])
+@pytest.mark.parametrize(("world", "values"), [("shop", ("finished",)), ("marketplace", ("zero", "many"))])
+def test_the_truth_is_what_comes_out_on_average(
+    tmp_path: Path, world: str, values: tuple[str, ...], drift: bool
+) -> None:
+    """In either half, and among what is likely as among what is not: so after a drift, too."""
+    log = simulate(SMALL[world], tmp_path / "log.parquet", rows=20_000, drift=drift).log
     outcomes = column(log, "outcome").astype(str)
-    for value in ("zero", "many"):
-        truth = column(log, f"truth_{value}")
-        error = np.sqrt((truth * (1 - truth)).sum()) / len(truth)
-        assert abs((outcomes == value).mean() - truth.mean()) < 4 * error
+    for value in values:
+        for half in (slice(10_000), slice(10_000, None)):
+            truth = column(log, f"truth_{value}")[half]
+            for weight in (np.ones(10_000), truth - truth.mean()):
+                error = np.sqrt((truth * (1 - truth) * weight**2).sum())
+                assert abs((((outcomes[half] == value) - truth) * weight).sum()) < 4 * error
 
 
 def test_repositories_are_labelled_by_their_commits(tmp_path: Path) -> None:
