@@ -129,6 +129,8 @@ def test_flaws_are_there_in_their_shares_and_noticed(tmp_path: Path) -> None:
     assert 300 < excluded.counts["outcome did not come within 10 days"] < 500
     gone = [count for reason, count in excluded.counts.items() if reason.startswith("outcome")]
     assert (rows.outcome.symbols == -1).sum() == sum(gone)
+    untimed = duckdb.execute(f"FROM '{done.log}' SELECT count(*) WHERE (outcome IS NULL) <> (outcome_at IS NULL)")
+    assert untimed.fetchall() == [(0,)], "what is missing has no time either"
 
 
 def telling(step: Step) -> Progress:
@@ -151,6 +153,7 @@ def test_large_logs_are_dealt_in_chunks(tmp_path: Path, monkeypatch: pytest.Monk
     rows = read(several.log)
     assert len({name.partition("/")[0] for name in rows.vocabularies["genre"].values}) == 4
     assert sorted(rows.id.tolist()) == list(range(1000))
+    assert len(np.unique(rows.shown_at)) == 1000, "each shop has purchases at times of its own"
     told.clear()
     simulate(SMALL["marketplace"], tmp_path / "m.parquet", rows=9000, progress=telling(told.append))
     assert sum(told) == 9000
