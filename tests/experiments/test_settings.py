@@ -38,6 +38,7 @@ from presage.experiments.synthetic.figure import mix_rows
 from presage.experiments.tuning import FIRST, SECOND, Search
 from presage.forecasters.contract import Rows
 from presage.forecasters.mixture import experts_of
+from presage.forecasters.replay import Replay
 from presage.metrics.intervals import mean_interval
 from presage.spaces import Instance
 from presage.worlds.marketplace import DAYS, ENGAGEMENTS, MarketplaceSettings
@@ -273,6 +274,20 @@ def test_networks_are_built_with_the_settings(settings: Any, spaces: Spaces) -> 
         assert cadence == (settings.start, settings.every, settings.steps, settings.batch)
     oracle = settings.oracle(spaces).training
     assert (oracle.hidden, oracle.learning_rate, oracle.optimiser) == (settings.hidden, settings.oracle_rate, "adam")
+
+
+def test_settings_that_are_no_default_reach_every_network() -> None:
+    towers = {"hidden": (9, 8), "learning_rate": 0.31, "l2": 0.003, "optimiser": "adam", "output_start": "random"}
+    cadence = {"buffer": 77, "start": 33, "every": 5, "steps": 3, "batch": 11}
+    changes: dict[str, Any] = towers | cadence | {"proxy_rate": 0.7}
+    for expert in experts(replace(github.PAPER, **changes), GITHUB_SPACES):
+        own = dict(expert.settings)
+        assert {name: own[name] for name in towers} == towers
+        assert own.get("proxy_rate", 0.7) == 0.7
+        assert expert.replay == Replay(77, 77, 33, 5, 3, 11)
+        for part, start in (("h", "random"), ("correction", "zero")):  # corrections always start at nothing
+            if part in own:
+                assert {name: dict(own[part])[name] for name in towers} == towers | {"output_start": start}
 
 
 def test_h_and_the_residual_tower_have_the_settings_of_their_own() -> None:
