@@ -70,6 +70,12 @@ def test_longer_memory_asks_for_longer_runs() -> None:
     assert lengths == sorted(set(lengths))
 
 
+def test_the_best_length_is_that_of_the_theory() -> None:
+    """Where each row remembers a share m of the one before: (1.5 (2 m / (1 - m^2))^2 n)^(1/3), by Politis and White."""
+    lengths = [bootstrap._best_length(each) for each in alike(60, 8192, 0.5, seed=11)]
+    assert np.mean(lengths) == pytest.approx((1.5 * (4 / 3) ** 2 * 8192) ** (1 / 3), rel=0.1)
+
+
 def test_runs_are_never_so_long_that_hardly_any_are_left() -> None:
     """Politis and White's bound, three times the root of the number of pieces, or a third of them if that is less."""
     walk = np.random.default_rng(8).normal(size=512).cumsum()

@@ -146,6 +146,16 @@ def test_the_likelihood_is_that_of_drawing_one_after_the_other() -> None:
         assert likelihood[at] == pytest.approx(slow, rel=1e-6)
 
 
+def test_members_that_do_not_differ_diverge_by_nothing_on_average() -> None:
+    """Though what they share is fitted to the same few rows, which lie closer to it than to the truth."""
+    draw, x = np.random.default_rng(0), np.repeat(np.arange(6), 10)
+    found = []
+    for _ in range(200):
+        y = draw.choice(3, 60, p=[0.5, 0.3, 0.2])
+        found.append(divergence(families(x, np.zeros_like(x), y, (1, 3))).value)
+    assert abs(np.mean(found)) < 4 * np.std(found) / np.sqrt(len(found))
+
+
 def test_members_that_do_not_differ_are_equal_and_those_that_do_are_not() -> None:
     symbol = np.tile([0, 1], 100)
     same = strengths(families(np.repeat([0, 1], 100), np.zeros(200, int), symbol, (1, 2)))[0]
