@@ -114,7 +114,16 @@ def test_forecasters_go_by_their_names() -> None:
     assert not any("backing-off" in name for name in named_forecasters(()))
     with pytest.raises(SettingError, match="no forecaster has this name"):
         chosen_forecasters(("oracle",), PLAIN, ())
-    assert len(experts_of(default_mixture(MIXED, GROUPS))) == 8
+
+
+def test_the_default_mixture_has_tables_of_each_family_and_strength() -> None:
+    found = []
+    for expert in experts_of(default_mixture(MIXED, GROUPS)):
+        own = dict(expert.settings)
+        assert own["groups"] == GROUPS
+        found.append((expert.family, own["shrinkage"], own.get("kappa")))
+    shrunk = [(family, strength, None) for family in ("direct", "factored") for strength in (3.0, 30.0)]
+    assert found == shrunk + [("residual", strength, kappa) for strength in (3.0, 30.0) for kappa in (3.0, 30.0)]
 
 
 def test_scores_of_a_perfect_forecaster(recwarn: pytest.WarningsRecorder) -> None:
