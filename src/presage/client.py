@@ -56,7 +56,7 @@ class Client:
         sleep: Callable[[float], None] = time.sleep,
     ) -> None:
         if not url.startswith(("http://", "https://")):
-            raise SettingError("the address of a service begins with http:// or https://", url, "give it in full")
+            raise SettingError("the address of a service must begin with http:// or https://", url, "give all of it")
         headers = {} if token is None else {"authorization": f"Bearer {token}"}
         self._http = httpx.Client(
             base_url=url, headers=headers, timeout=positive("timeout", timeout), transport=transport, trust_env=False
@@ -194,7 +194,7 @@ def _refused(answer: httpx.Response) -> RefusedError:
     try:
         problem = msgspec.json.decode(answer.content, type=dict[str, Any])
     except ValueError:
-        return made(f"the service refused it ({answer.status_code})", answer.text, "check the address")
+        return made(f"the service refused the request ({answer.status_code})", answer.text, "check the address")
     lines = "".join(f"; line {each['line']}: {each['what']} at {each['where']}" for each in problem.get("lines", []))
     what = f"{problem.get('what', 'refused')} at {problem.get('where', 'request')} ({answer.status_code}){lines}"
     return made(what, problem.get("value"), str(problem.get("remedy", "check the request")))
@@ -202,5 +202,5 @@ def _refused(answer: httpx.Response) -> RefusedError:
 
 def _unanswered(trouble: object, tries: int) -> UnansweredError:
     found = f"{trouble.status_code} {trouble.text}" if isinstance(trouble, httpx.Response) else repr(trouble)
-    what = f"the service did not answer in {tries} tries"
+    what = f"the service did not answer after {tries} tries"
     return UnansweredError(what, found, "send the same again later: no event is recorded twice")

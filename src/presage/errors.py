@@ -18,7 +18,7 @@
     │   ├── StoreFailedError      it can no longer be trusted to keep what it is given: the process must end
     │   │   └── LogDamagedError   something that was kept is missing or altered
     │   ├── StoreFullError        the disk is full; nothing was written
-    │   ├── StoreInUseError       another process has the folder
+    │   ├── StoreInUseError       another process is using the folder
     │   ├── OtherTaskError        the folder holds the log of another task
     │   └── OtherRevisionError    the folder was made with a revision of the forecaster that is not here
     ├── BusyError                 too much is waiting to be done; nothing was taken

@@ -41,7 +41,7 @@ def write_results(folder: Path, files: dict[str, bytes]) -> list[Path]:
 
 
 def check_folder(folder: Path) -> Path:
-    """The folder; refused at once if nothing can be written there. One that is not there yet is not left behind."""
+    """The folder, refused at once if nothing can be written to it. A folder that did not exist is not left behind."""
     made = [path for path in (folder, *folder.parents) if not path.exists()]
     try:
         folder.mkdir(parents=True, exist_ok=True)
@@ -49,7 +49,7 @@ def check_folder(folder: Path) -> Path:
             probe.write(b"0")
     except OSError as error:
         raise OutputError(
-            "nothing can be written there", str(folder), f"choose another folder ({error.strerror})"
+            "nothing can be written to this folder", str(folder), f"choose another folder ({error.strerror})"
         ) from error
     finally:
         for path in made:
@@ -98,7 +98,7 @@ def write_together(folder: Path, files: dict[str, bytes]) -> list[Path]:
             _write(waiting / name, data)
         return [(waiting / name).replace(folder / name) for name in files]
     except OSError as error:
-        remedy = f"make room or choose another folder ({error.strerror})"
+        remedy = f"free some space or choose another folder ({error.strerror})"
         raise OutputError("the results could not be written", str(folder), remedy) from error
     finally:
         shutil.rmtree(waiting, ignore_errors=True)

@@ -43,7 +43,7 @@ def read_state_files(folder: Path) -> StateFiles:
     try:
         tensors = (folder / f"{named[:16]}.safetensors").read_bytes()
     except OSError as error:
-        raise StateFileError("the tensors are missing", named[:16], "use another copy, or learn anew") from error
+        raise StateFileError("the tensors are missing", named[:16], "use another copy, or train it again") from error
     return StateFiles(manifest, tensors)
 
 

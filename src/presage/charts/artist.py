@@ -58,7 +58,7 @@ class Artist:
         return str(json.loads(line))
 
     def _gone(self) -> OutputError:
-        return OutputError("the process that draws has ended", self._process.wait(), "look for free memory")
+        return OutputError("the drawing process died", self._process.wait(), "check that enough memory is free")
 
 
 def main() -> None:

@@ -60,7 +60,8 @@ def _always(same: Found) -> Callable[[int], Found]:
 
 def _no_world(changes: tuple[str, ...]) -> None:
     if changes:
-        raise SettingError("real data has no settings of a world", changes, "leave out --data, or --set world.NAME")
+        wrong = "settings of a world do not apply to real data"
+        raise SettingError(wrong, changes, "leave out --data, or --set world.NAME")
 
 
 def _digest(folder: Path, *names: str) -> str:

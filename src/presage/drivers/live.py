@@ -137,4 +137,4 @@ class Learner:
 
 
 def _repeated(kind: str, id: int) -> RepeatedFeedbackError:
-    return RepeatedFeedbackError(f"the {kind} of this prediction is known already", id, f"send each {kind} only once")
+    return RepeatedFeedbackError(f"this prediction already has its {kind}", id, f"send each {kind} only once")

@@ -22,7 +22,7 @@ def play(forecaster: Forecaster, episode: Episode, key: Any) -> Array:
     (3,)
     """
     if episode.trials is not None:
-        raise ShapeError("one episode is played at a time here", episode.z.shape, "use play_trials for several")
+        raise ShapeError("this function takes a single episode", episode.z.shape, "use play_trials for several")
     if can_count(forecaster):
         check_key(key)
         return count_experts(forecaster, Episode.stack([episode])).own[0]

@@ -32,7 +32,7 @@ def check_forecaster(factory: Factory, spaces: Spaces | None = None) -> list[str
         for promise, holds in CHECKS.items():
             if not holds(scene):
                 wrong = f"{scene.forecaster.name} breaks the contract"
-                raise CheckError(wrong, scene.forecaster.spaces, f"make it hold that {promise}")
+                raise CheckError(wrong, scene.forecaster.spaces, f"make sure that {promise}")
     return list(CHECKS)
 
 

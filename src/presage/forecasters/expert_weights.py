@@ -39,7 +39,7 @@ class EarlyWeights:
 
     def __post_init__(self) -> None:
         if positive("rows", self.rows) <= 1:
-            raise SettingError("rows must be above 1", self.rows, "give rows=100, say")
+            raise SettingError("rows must be above 1", self.rows, "give rows=100, for example")
 
     @property
     def gamma(self) -> float:

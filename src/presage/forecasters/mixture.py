@@ -165,7 +165,7 @@ def experts_of(forecaster: Forecaster) -> tuple[Forecaster, ...]:
 def pool_of(forecaster: Forecaster) -> Pool:
     """The pool of a mixture; any other forecaster is refused."""
     if not isinstance(forecaster.structure, Pool):
-        raise SettingError("only a mixture has experts to weigh", forecaster.name, "use a mixture")
+        raise SettingError("only a mixture has expert weights", forecaster.name, "use a mixture")
     return forecaster.structure
 
 
@@ -188,7 +188,7 @@ def _check_pool(spaces: Spaces, pool: tuple[Forecaster, ...]) -> None:
         raise SettingError("experts must share the spaces of the mixture", others, "build them with the same Spaces")
     if len({expert.replay for expert in pool if expert.replay}) > 1:
         found = [expert.replay for expert in pool if expert.replay]
-        raise SettingError("experts must rehearse together", found, "give them the same replay")
+        raise SettingError("experts have different replay settings", found, "give them the same Replay")
 
 
 def _judge(pool: tuple[Forecaster, ...], rule: EarlyWeights | OutcomeWeights) -> int:
@@ -197,7 +197,7 @@ def _judge(pool: tuple[Forecaster, ...], rule: EarlyWeights | OutcomeWeights) ->
     if not residual and isinstance(rule, EarlyWeights):
         found = [expert.name for expert in pool]
         remedy = 'add a residual table or network, or choose weighting="outcomes"'
-        raise SettingError("early weights need a residual expert to now-cast", found, remedy)
+        raise SettingError("early weights need a residual expert", found, remedy)
     return residual[-1] if residual else len(pool) - 1
 
 

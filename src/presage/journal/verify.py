@@ -164,5 +164,5 @@ def _same(what: str, found: object, expected: object) -> None:
 
 
 def _wrong(what: str, found: object, expected: object) -> LogDamagedError:
-    wrong = f"{what} is not what the log says, {expected!r:.200}"
+    wrong = f"{what} does not match the log, which says {expected!r:.200}"
     return LogDamagedError(wrong, found, "restore the folder from a backup")

@@ -62,7 +62,7 @@ def reliability(predicted: Array, happened: Array, bins: int = 10, equal: str = 
     predicted, happened = np.asarray(predicted), np.asarray(happened, np.bool_)
     if predicted.shape != happened.shape or predicted.ndim != 1 or not len(predicted):
         found = {"predicted": predicted.shape, "happened": happened.shape}
-        raise ShapeError("predictions and what happened differ in length", found, "give two arrays of one length")
+        raise ShapeError("predicted and observed values differ in length", found, "give two arrays of one length")
     whole("bins", bins)
     if one_of("equal", equal, ("width", "rows")) == "width":
         place = np.clip((predicted * bins).astype(np.int64), 0, bins - 1)

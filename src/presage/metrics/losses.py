@@ -84,7 +84,7 @@ def rounds_to_recover(losses: Array, shift: int, start: int, end: int, *, share:
     after = np.asarray(losses[shift:], np.float64)
     if not 0 < start + end <= len(after):
         found = {"rounds after the shift": len(after), "start": start, "end": end}
-        raise SettingError("there are too few rounds after the shift", found, "play on for longer")
+        raise SettingError("there are too few rounds after the shift", found, "run more rounds")
     high, low = after[:start].mean(), after[-end:].mean()
     target = high - share * (high - low)
     there = np.flatnonzero(running_mean(after, smooth) <= target)

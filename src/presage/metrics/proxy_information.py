@@ -129,7 +129,7 @@ def half_interval(of_row: Array, block: Array | None, freedom: float = 0.0) -> f
     sizes = np.bincount(block)
     blocks = np.count_nonzero(sizes)
     if blocks < 2:
-        raise ShapeError("an interval needs at least two blocks of time", blocks, "cut time into more blocks")
+        raise ShapeError("an interval needs at least two blocks of time", blocks, "use more blocks")
     sums = np.bincount(block, of_row) - of_row.mean() * sizes
     variance = (sums**2).sum() / rows**2 * blocks / (blocks - 1)
     return float(student_975(int(blocks) - 1) * np.sqrt(variance + chance))

@@ -114,7 +114,7 @@ def _groups(group: Array, rows: int) -> Array:
     """Groups as whole numbers from 0 without gaps."""
     group = np.asarray(group)
     if group.shape != (rows,) or not rows:
-        raise ShapeError("every row needs a group", {"rows": rows, "group": group.shape}, "give one group a row")
+        raise ShapeError("every row needs a group", {"rows": rows, "group": group.shape}, "give one group per row")
     return np.unique(group, return_inverse=True)[1]
 
 
@@ -126,7 +126,7 @@ def _paired(scores: Array, other: Array) -> tuple[Array, Array]:
     scores, other = np.asarray(scores), np.asarray(other)
     if scores.ndim != 1 or scores.shape != other.shape:
         found = {"scores": scores.shape, "rows": other.shape}
-        raise ShapeError("scores and what they are judged by differ in length", found, "give one of each a row")
+        raise ShapeError("scores and the values to judge them by differ in length", found, "give one of each per row")
     if np.isnan(scores).any():
-        raise ShapeError("a score is not a number", "nan", "leave out rows without a prediction")
+        raise ShapeError("a score is NaN", "nan", "leave out rows without a prediction")
     return scores, other

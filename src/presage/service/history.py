@@ -73,7 +73,7 @@ def _check_ids(task: Task, ids: list[str]) -> None:
         try:
             reader.id(id, "the log")
         except RefusalError as error:
-            raise DataError("an id of the log cannot be one of a service", id, "give other ids") from error
+            raise DataError("an id in the log is not valid in a service", id, "give other ids") from error
 
 
 def _arrived(rows: LogRows, revealed: SignalRows, signal: Signal) -> Array:
@@ -117,7 +117,7 @@ def live_through(service: LiveService, events: Iterable[Happened], bulk: int, pr
 def check_new(folder: Path) -> None:
     """Raise OutputError if a folder holds anything."""
     if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
-        raise OutputError("the data folder is not empty", str(folder), "choose a new one")
+        raise OutputError("the data folder is not empty", str(folder), "choose a new folder")
 
 
 @contextmanager

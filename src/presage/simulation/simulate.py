@@ -95,11 +95,12 @@ def _aside(out: Path) -> Iterator[Path]:
         out.parent.mkdir(parents=True, exist_ok=True)
         folder = Path(tempfile.mkdtemp(prefix=".unfinished-", dir=out.parent))
     except OSError as error:
-        raise OutputError("nothing can be written there", str(out), f"choose another ({error.strerror})") from error
+        raise OutputError("this file cannot be written", str(out), f"choose another ({error.strerror})") from error
     try:
         yield folder
     except (OSError, duckdb.IOException) as error:
         why = str(error).splitlines()[0]
-        raise OutputError("the log could not be written", str(out), f"make room or choose another ({why})") from error
+        remedy = f"free some space or choose another file ({why})"
+        raise OutputError("the log could not be written", str(out), remedy) from error
     finally:
         shutil.rmtree(folder, ignore_errors=True)

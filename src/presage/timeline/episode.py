@@ -75,7 +75,7 @@ class Episode:
         shapes = {"x": leading, "z": z.shape, "y": y.shape} | {f"{name}_seen": s.shape for name, s in seen.items()}
         fits = [leading == z.shape == y.shape] + [s.shape in (z.shape, z.shape[-1:]) for s in seen.values()]
         if z.ndim not in (1, 2) or z.shape[-1] == 0 or not all(fits):
-            remedy = "give each of them one entry a round, and at least one round"
+            remedy = "give each of them one entry per round, and at least one round"
             raise ShapeError("the parts of an episode differ in length", shapes, remedy)
         for name, symbols in (("proxy", z), ("outcome", y)):
             _check_seen(name, seen[name], symbols)
@@ -127,7 +127,7 @@ class Episode:
 def _rounds(z: Any) -> int:
     shape = np.shape(z)
     if not shape:
-        raise ShapeError("an episode needs one proxy a round", z, "give an array of proxies")
+        raise ShapeError("an episode needs one proxy per round", z, "give an array of proxies")
     return int(shape[-1])
 
 

@@ -160,7 +160,7 @@ class MarketplaceSettings:
 
 def _several(name: str, values: tuple[float, ...], size: int, low: float) -> None:
     if len(values) != size:
-        raise SettingError(f"{name} has a number for each of {size} cases", values, f"give {size} numbers")
+        raise SettingError(f"{name} needs a number for each of {size} cases", values, f"give {size} numbers")
     for value in values:
         between(name, value, low, 50.0)
 

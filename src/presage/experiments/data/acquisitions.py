@@ -92,7 +92,7 @@ def count_acquisitions(log: Path, least: int) -> Acquisitions:
         _check_kinds(connection, log)
         days = _number(connection, 'SELECT max("at")::DATE - min("at")::DATE + 1 FROM events')
         if days < DAYS:
-            raise DataError(f"{log.name} is too short", f"{days} days", f"a market is made of at least {DAYS} days")
+            raise DataError(f"{log.name} is too short", f"{days} days", f"give a log of at least {DAYS} days")
         spans = {"proxy": PROXY_DAYS, "outcome": OUTCOME_DAYS}
         connection.execute(FOLLOWED, spans)
         connection.execute(OUTCOMES, spans)

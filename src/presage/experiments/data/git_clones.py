@@ -93,8 +93,8 @@ def read_clones(
     undated = sum(clone.undated for clone in clones.values())
     exclusions = left_out(excluded | {FUTURE: int((~past).sum()), UNDATED: undated})
     if not past.any():
-        remedy = "give the folder that holds whole clones, one folder each"
-        raise DataError("no clone with a history is there", "; ".join(exclusions.lines()) or str(folder), remedy)
+        remedy = "give a folder of complete clones, one folder each"
+        raise DataError("the folder has no clone with a history", "; ".join(exclusions.lines()) or str(folder), remedy)
     with connected() as connection:
         connection.register("raw", {name: column[past] for name, column in columns.items()})
         connection.register("raw_languages", languages)

@@ -69,8 +69,8 @@ def build_market(log: Path, least: int = 100, prior: float = 1.0) -> tuple[Marke
     found = count_acquisitions(log, settings.whole("least", least))
     _check_size(len(found.items), f"take a longer log, or items with fewer than {least} acquisitions")
     if not found.launch.any():
-        wrong = f"{log.name} shows no item from its launch"
-        remedy = f"take a log that begins before its items do and shows {DAYS} days of them"
+        wrong = f"{log.name} does not cover the launch of any item"
+        remedy = f"give a log that begins before some of its items and covers their first {DAYS} days"
         raise DataError(wrong, f"{len(found.items)} items", remedy)
     items = np.array(found.items, object)
     probabilities = smoothed(found.outcomes, prior)
@@ -111,7 +111,7 @@ def _by_day(table: Columns, file: str, name: str, items: tuple[str, ...]) -> tup
         row = int(np.flatnonzero(wrong)[0])
         found = {name: int(table[name][row]), "count": int(table["count"][row])}
         remedy = f"count acquisitions on days 0 to {DAYS - 1}"
-        raise DataError(f"row {row + 1:,} of {file} is no count of a day", found, remedy)
+        raise DataError(f"row {row + 1:,} of {file} is not a daily count", found, remedy)
     index = {item: position for position, item in enumerate(items)}
     place = np.array([index.get(str(item), -1) for item in table["item"]])
     counts = np.zeros((len(items), DAYS))

@@ -188,9 +188,7 @@ def _id(request: Request) -> str:
     try:
         return unquote_to_bytes(raw.removeprefix(b"/v1/predictions/")).decode()
     except UnicodeDecodeError:
-        raise RefusalError(
-            MALFORMED, "an id that is not UTF-8", "percent-encode its bytes in UTF-8", "id", raw
-        ) from None
+        raise RefusalError(MALFORMED, "the id is not UTF-8", "percent-encode its bytes in UTF-8", "id", raw) from None
 
 
 def _conflict(id: str, why: str) -> RefusalError:
