@@ -1,4 +1,4 @@
-"""A client of the service: every call is safe to repeat, and repeats until it gets an answer."""
+"""A client of the service: every call is safe to repeat, and is repeated until it gets a response."""
 
 import json
 import random
@@ -23,7 +23,7 @@ LONGEST_WAIT = 30.0
 
 
 class Event(NamedTuple):
-    """A line of a bulk: a prediction with its features, or a proxy or outcome with its value."""
+    """A line of a bulk request: a prediction with its features, or a proxy or outcome with its value."""
 
     kind: str
     id: str
@@ -33,10 +33,10 @@ class Event(NamedTuple):
 
 
 class Client:
-    """A client of the service at `url`. It can be used in a `with` statement.
+    """A client of the service at `url`, which can be used in a `with` statement.
 
-    After a 5xx answer or none it sends the same bytes again, up to `tries` times in all, after 0.1 s, 0.2 s, 0.4 s and
-    so on; after 429 it waits as long as the server says. That is safe: the service records each event once.
+    After a 5xx response or none it sends the same bytes again, up to `tries` times in all, waiting 0.1 s, 0.2 s, 0.4 s
+    and so on; after 429 it waits as long as the server says. That is safe: the service records each event once.
 
         with Client("http://127.0.0.1:8000") as client:
             reply = client.predict("visit-1", {"title": "Emma"})
@@ -87,9 +87,9 @@ class Client:
         return self._post("/v1/outcomes", _feedback(id, value, at), FeedbackReply)
 
     def events(self, events: Iterable[Event]) -> BulkReply:
-        """Record many events, sent in bulks; conflicts are listed by their place among all, from 1.
+        """Record many events, sent in bulk requests; conflicts are listed by the event's number, from 1.
 
-        A bulk with an invalid event is refused as a whole, after the bulks before it were recorded.
+        A bulk request with an invalid event is refused as a whole; those before it stay recorded.
         """
         total = BulkReply(0, 0, 0, [])
         sent = 0

@@ -1,4 +1,4 @@
-"""Files and folders whose contents and names last: after a crash they are there whole or not at all."""
+"""Durable files and folders: after a crash each is there as a whole or not at all."""
 
 import os
 import shutil
@@ -17,7 +17,7 @@ UNFINISHED = ".unfinished-"
 
 
 def check_results_folder(folder: Path) -> Path:
-    """The folder; refused at once if results cannot be written there, or if it holds files that are not ours."""
+    """The folder, refused at once if results cannot be written to it, or if it holds files that are not ours."""
     check_empty_or_ours(folder, (MARK,))
     return check_folder(folder)
 
@@ -59,7 +59,7 @@ def check_folder(folder: Path) -> Path:
 
 
 def make_folder(folder: Path) -> None:
-    """Make a folder, and those above it that are not there, with names that last."""
+    """Make a folder, and any missing ones above it, durably."""
     made = [path for path in (folder, *folder.parents) if not path.exists()]
     folder.mkdir(parents=True, exist_ok=True)
     for path in made:
@@ -67,7 +67,7 @@ def make_folder(folder: Path) -> None:
 
 
 def rename(path: Path, name: Path) -> None:
-    """Give a file or a folder another name, one that lasts, in the same file system."""
+    """Rename a file or folder durably, in the same file system."""
     path.rename(name)
     sync_folder(name.parent)
 

@@ -1,4 +1,4 @@
-"""The command line: data to stdout, talk to stderr, one-line errors, exit codes that scripts can use.
+"""The command line: data to stdout, everything else to stderr, one-line errors, exit codes that scripts can use.
 
 Exit codes: 0 done, 1 a claim does not hold (with --check), 2 bad input, 130 interrupted.
 """

@@ -1,4 +1,4 @@
-"""`presage log`: the log in the data folder of a service, checked, folded, exported, or made from a history."""
+"""`presage log`: verify, replay or export the log of a service, or import a history into a new one."""
 
 import json
 from collections.abc import Iterator

@@ -1,4 +1,4 @@
-"""`presage serve`: predictions over HTTP, and learning from what comes back."""
+"""`presage serve`: predictions over HTTP, and learning from feedback."""
 
 from collections.abc import Callable
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""`presage tune`: the settings of the networks that suit some data, found the way the paper did."""
+"""`presage tune`: a search for network settings that suit some data, done as in the paper."""
 
 import dataclasses
 import json
@@ -110,7 +110,7 @@ def tune_command(  # noqa: PLR0917
 
 
 def _rows(tried: list[Tried]) -> list[list[str]]:
-    """A row for each combination; a star marks the best of its step."""
+    """One row per combination; a star marks the best of its step."""
     best = [min(one.objective for one in tried if one.step == step) for step in (1, 2)]
     rows = []
     for one in tried:

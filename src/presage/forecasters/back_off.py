@@ -112,7 +112,7 @@ class Prior:
 
 
 def known(symbols: Array, weight: Array) -> tuple[Array, Array]:
-    """Symbols and weights safe to count with: where a symbol is not known it becomes 0 with weight 0."""
+    """Symbols and weights that are safe to count: an unknown symbol becomes 0 with weight 0."""
     there = symbols >= 0
     return symbols * there, weight * there
 

@@ -1,4 +1,4 @@
-"""The mixture: experts weighed online, so that the best of them need not be known beforehand. The safe default."""
+"""The mixture: experts weighted online, so you need not know in advance which is best. The safe default."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
@@ -40,15 +40,15 @@ def mixture(
     weighting: Literal["early", "outcomes"] | EarlyWeights | OutcomeWeights = "early",
     share: float = 0.01,
 ) -> Forecaster:
-    """A forecaster that weighs experts by their recent losses, through proxies before the outcomes come.
+    """A forecaster that weights experts by their recent losses, using proxies before outcomes arrive.
 
     Args:
         spaces: the instances, proxies and outcomes.
-        experts: the forecasters to mix; direct, factored and residual table if left out. Early weights need a
-            residual one among them: its now-cast stands in for outcomes.
-        weighting: "early", or "outcomes" for Bayes' rule as outcomes arrive (no regret without shifts, slow after
-            one); or either with settings of its own.
-        share: the weight every expert keeps.
+        experts: the forecasters to mix; direct, factored and residual table if left out. Early weights
+            need a residual expert: its now-cast stands in for outcomes.
+        weighting: "early", or "outcomes" for Bayes' rule as outcomes arrive (no regret without shifts, but slow after
+            one); or either with its own settings.
+        share: the minimum weight of an expert.
 
     >>> from presage import Delays, Episode, play
     >>> episode = Episode.fixed([0] * 9, [1] * 9, [1] * 9, Delays(proxy=0, outcome=2))
@@ -86,7 +86,7 @@ def mixture(
 
 @dataclass(frozen=True)
 class Pool:
-    """Experts, which of them now-casts, and how they are weighed: the functions of their mixture."""
+    """Experts, which of them now-casts, and how they are weighted: the functions of their mixture."""
 
     experts: tuple[Forecaster, ...]
     judge: int
@@ -109,7 +109,7 @@ class Pool:
         return Forecast(log_probabilities, MixtureMemo(each, tuple(forecast.memo for forecast in forecasts)))
 
     def nowcast(self, state: Mixture, x: Instance, z: Array) -> Array:
-        """What the judge tells once the proxy is known."""
+        """The judge's now-cast once the proxy is known."""
         return self.experts[self.judge].nowcast(state.experts[self.judge], x, z)
 
     def learn(self, state: Mixture, proxies: Rows, outcomes: Rows) -> Mixture:

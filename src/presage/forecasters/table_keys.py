@@ -68,7 +68,7 @@ def table_key(features: Features, columns: tuple[int, ...], buckets: int = BUCKE
 
 
 def hashed(symbols: list[Array], rows: int) -> Array:
-    """A row for each combination of `symbols`, spread evenly over `rows`.
+    """The row of each combination of `symbols`, spread evenly over `rows`.
 
     The mixing steps are those of the 32-bit finaliser of MurmurHash3 (Appleby, public domain), one a column.
     """

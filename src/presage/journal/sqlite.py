@@ -176,7 +176,7 @@ class SqliteLog:
         raise self._missing(seq)
 
     def due(self, kind: EntryKind, before: int, limit: int) -> list[str]:
-        """Ids predicted before a time that still miss their proxy or outcome, the oldest first."""
+        """Ids predicted before a time that still lack their proxy or outcome, oldest first."""
         with sqlite_errors_as_ours(self.path):
             awaited = self._db.execute(DUE[kind], (limit,))
             return [id for id, _ in takewhile(lambda row: row[1] < before, awaited)]

@@ -59,8 +59,8 @@ def mean_average_precision(scores: Array, positive: Array, group: Array) -> floa
 def ndcg(scores: Array, gains: Array, group: Array, k: int = 10) -> float:
     """The normalised discounted cumulative gain of the first `k` in each group, averaged over groups with a gain.
 
-    `gains` are 0 for what nobody wants: 0 and 1, or grades. Position i, from 1, is worth 1 / log2(i + 1). A row among
-    equal scores has the mean gain of all of them, which is what shuffling them would give on average.
+    `gains` are 0 for candidates that are not wanted: 0 and 1, or grades. Position i, from 1, is worth 1 / log2(i + 1).
+    A row among equal scores has the mean gain of all of them, which is what shuffling them would give on average.
 
     >>> round(ndcg(np.array([0.9, 0.8, 0.7]), np.array([0, 1, 0]), np.array([0, 0, 0])), 4)
     0.6309

@@ -38,7 +38,7 @@ def serve(
     progress: Progress = silent,
     **limits: Any,
 ) -> int:
-    """Answer predictions over HTTP, keep what comes back, and learn from it; gives the exit code when it stops.
+    """Serve predictions over HTTP, record feedback and learn from it; returns the exit code when it stops.
 
     Args:
         task: The task, or its file or text.
@@ -46,9 +46,9 @@ def serve(
         host: The address to listen on; without a token the service listens on this machine only.
         port: 0 picks a free port.
         token_file: A file with the token that requests must carry.
-        allowed_hosts: Further names by which the service may be called; "*" for any.
+        allowed_hosts: Further host names that clients may use; "*" for any.
         refold: Whether the log is rebuilt under a new task or revision.
-        say: Given each line for the operator.
+        say: Called with each line for the operator.
         progress: Shows how far a refold is.
         limits: The limits of `presage serve --help`, such as `clock="events"`.
     """

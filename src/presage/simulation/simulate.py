@@ -48,14 +48,14 @@ def simulate(
     duplicates: float = 0.0,
     progress: Progress = silent,
 ) -> Simulated:
-    """The log of a world, written to `out` (.parquet or .csv), and a task file of the same name beside it.
+    """The log of a world, written to `out` (.parquet or .csv) with a task file of the same name beside it.
 
     Args:
         world: "shop", "repositories" or "marketplace", or the settings of one.
         out: Where the log goes; only files that were simulated are replaced.
-        rows: How many predictions; what the world deals by itself if left out.
+        rows: How many predictions; as many as the world has by default if left out.
         seed: The same seed writes the same bytes.
-        drift: Whether the world changes in the middle.
+        drift: Whether the world changes halfway.
         missing: The share of the feedback that is left out.
         duplicates: The share of the rows that is written twice.
         progress: Shows how far it is.

@@ -43,7 +43,7 @@ class Episode:
     """One episode of T rounds, or R trials of it along a leading axis.
 
     The feedback of round i is seen at the end of round `*_seen[i]`, after that round's prediction.
-    A proxy or outcome that is never seen may be -1 (nobody knows it); its round then scores NaN.
+    A proxy or outcome that is never seen may be -1 (unknown); its round then scores NaN.
 
     >>> episode = Episode.fixed([0, 1, 0], [0, 1, 0], [1, 0, 1], Delays(proxy=0, outcome=2))
     >>> episode.outcome_seen
@@ -108,13 +108,13 @@ class Episode:
         return int(self.z.shape[0]) if self.z.ndim == 2 else None
 
     def trial(self, trial: int) -> "Episode":
-        """One trial of several, as an episode of its own."""
+        """One of several trials, as a single episode."""
         x = Instance(*(part[trial] for part in self.x)) if isinstance(self.x, Instance) else self.x[trial]
         seen = [s[trial] if s.ndim == 2 else s for s in (self.proxy_seen, self.outcome_seen)]
         return Episode(x, self.z[trial], self.y[trial], *seen)
 
     def without_delay(self) -> "Episode":
-        """The zero-delay twin: all that is ever seen is seen at the end of its own round."""
+        """The zero-delay twin: feedback that is seen at all is seen at the end of its own round."""
         rounds = np.arange(self.rounds)
         seen = [np.where(s == NEVER, NEVER, rounds) for s in (self.proxy_seen, self.outcome_seen)]
         return Episode(self.x, self.z, self.y, *seen)

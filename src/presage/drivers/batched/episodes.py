@@ -1,4 +1,4 @@
-"""Networks played block by block: between two trainings they do not change, so all they say then is computed at once.
+"""Networks block by block: they do not change between training steps, so a block's predictions are computed at once.
 
 A block is as many rounds as lie between trainings. What the judge of a mixture tells of rows whose feedback comes in a
 block is computed with it, and the experts are weighed afterwards.

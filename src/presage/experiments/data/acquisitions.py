@@ -15,8 +15,8 @@ from presage.worlds.marketplace import DAYS
 KINDS = ("acquire", "engage", "delete")
 PROXY_DAYS, OUTCOME_DAYS = 2, 7
 
-# A user may get an item again: only the first time counts. Nobody deletes before acquiring, so a deletion in the same
-# instant comes after it; an engagement in the same instant is the acquisition itself.
+# A user may get an item again: only the first time counts. An item cannot be deleted before it is acquired, so
+# a deletion in the same instant comes after it; an engagement in the same instant is the acquisition itself.
 FOLLOWED = """
 CREATE TABLE followed AS
 WITH acquired AS (

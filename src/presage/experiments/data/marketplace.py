@@ -1,4 +1,4 @@
-"""Markets out of a folder of three tables (items, launch, calendar), and those tables out of a log of events."""
+"""Markets from a folder of three tables (items, launch, calendar), and those tables from an event log."""
 
 from pathlib import Path
 from typing import NamedTuple
@@ -56,7 +56,7 @@ def read_market(folder: Path) -> tuple[Market, Exclusions]:
 
 
 def build_market(log: Path, least: int = 100, prior: float = 1.0) -> tuple[MarketTables, Exclusions]:
-    """The tables of a market out of a log of events (item, user, kind, at), and what was left out.
+    """The tables of a market from an event log (item, user, kind, at), and what was left out.
 
     Items with at least `least` acquisitions of known outcome are kept. p(z | item) are plain frequencies, and to
     p(y | item, z) are added `prior` acquisitions that turned out as those of all kept items did:
@@ -129,7 +129,7 @@ def smoothed(counts: Array, prior: float) -> Array:
     """The probabilities of `build_market`: p(z | item), then p(y | item, z), [I, 4 + 16], from counts [I, 4, 4]."""
     seen = counts.sum(axis=2)  # [I, Z]
     pooled = counts.sum(axis=0)  # [Z, Y]
-    # A proxy nobody ever showed has probability 0; what would follow is then taken to be the same.
+    # A proxy that never occurred has probability 0; what would follow is then taken to be the same.
     marginal = np.where(pooled.sum(axis=1, keepdims=True) > 0, pooled, np.eye(4))
     marginal = marginal / marginal.sum(axis=1, keepdims=True)
     outcomes = (counts + prior * marginal) / (seen[:, :, None] + prior)

@@ -13,7 +13,7 @@ class GithubSettings(NetworkSettings):
 
     An instance is a repository at a moment. Moments lie `grid_hours` apart in yearly windows of `window_days` from
     1 May, of repositories with at least `commit_days` days with a commit in the window. Counts take at most `bulk`
-    commits an hour. Mode A are moments with at most `quiet_most` commits in the past `quiet_days` days, mode B those
+    commits per hour. Mode A are moments with at most `quiet_most` commits in the past `quiet_days` days, mode B those
     with at least `busy_least` in the past `busy_days`; the second of `modes` follows the first after `switch_week`.
 
     The paper gives neither the length of an episode, nor the buckets of past commits, nor the languages, nor the

@@ -1,4 +1,4 @@
-"""Access to the service: the host and the token of every request, checked first."""
+"""Access to the service: the host and token of every request, checked before anything else."""
 
 import functools
 import hashlib
@@ -55,7 +55,7 @@ class Access:
 def _is_ours(sent: bytes, names: tuple[str, ...]) -> bool:
     """Whether a host header has one of these names, whatever the port.
 
-    A page from elsewhere whose own name points to this machine does not, so its scripts get no answer.
+    A page from another site whose domain points to this machine does not, so its scripts get no answer.
     """
     parts = _AUTHORITY.fullmatch(sent.decode("latin-1"))
     return parts is not None and ((parts[1] or parts[2]).lower() in names or "*" in names)
@@ -88,7 +88,7 @@ def read_token(file: Path) -> str:
 
 
 def called(host: str, further: Iterable[str]) -> tuple[str, ...]:
-    """The host names that a service accepts: those of the loopback, its own, and further ones."""
+    """The host names that a service accepts: those of localhost, its own, and further ones."""
     names = tuple(name.lower().strip("[]") for name in further)
     if is_wildcard(host) and not names:
         remedy = "add --allowed-host NAME for each name that clients use, or --allowed-host '*'"
@@ -106,7 +106,7 @@ def is_wildcard(host: str) -> bool:
 
 
 def check_reach(addresses: Iterable[str], token: str | None) -> None:
-    """Raise SettingError unless there is a token or all addresses are of the loopback."""
+    """Raise SettingError unless there is a token or all addresses are loopback addresses."""
     for address in addresses:
         if token is None and not ipaddress.ip_address(address.partition("%")[0]).is_loopback:
             remedy = "give --token-file FILE, or keep to --host 127.0.0.1"

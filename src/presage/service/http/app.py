@@ -108,7 +108,7 @@ class Routes:
         return await self._feed("outcome", request)
 
     async def events(self, request: Request) -> Response:
-        """POST /v1/events: a bulk of lines; one wrong line refuses all of it."""
+        """POST /v1/events: many lines; one wrong line refuses all of them."""
         body = await self.bodies.receive(request.scope, request.receive, self.limits.bulk_bytes, NDJSON)
         lines = self.reader.lines(body)
         events: list[PredictionRequest | FeedbackRequest] = []

@@ -1,4 +1,4 @@
-"""Bodies of requests, decoded and encoded: predictions, feedback, and bulks of both."""
+"""Bodies of requests, decoded and encoded: predictions, feedback, and bulk requests of both."""
 
 import re
 from collections.abc import Iterable
@@ -52,15 +52,15 @@ class LabelBody(FeedbackBodyJson, forbid_unknown_fields=True):
 
 
 class PredictionEvent(CandidateBody, forbid_unknown_fields=True, tag_field="kind", tag="prediction"):
-    """A prediction in a bulk."""
+    """A prediction in a bulk request."""
 
 
 class ProxyEvent(FeedbackBodyJson, forbid_unknown_fields=True, tag_field="kind", tag="proxy"):
-    """A proxy in a bulk."""
+    """A proxy in a bulk request."""
 
 
 class OutcomeEvent(FeedbackBodyJson, forbid_unknown_fields=True, tag_field="kind", tag="outcome"):
-    """An outcome in a bulk."""
+    """An outcome in a bulk request."""
 
 
 class ProxyLabelEvent(ProxyEvent, forbid_unknown_fields=True, tag_field="kind", tag="proxy"):
@@ -138,7 +138,7 @@ class Reader:
         return self._feedback("proxy" if isinstance(sent, ProxyEvent) else "outcome", sent, "$")
 
     def lines(self, body: bytes) -> list[tuple[int, bytes]]:
-        """The lines of a bulk that are not blank, with their numbers, which count from 1."""
+        """The lines of a bulk request that are not blank, numbered from 1."""
         found = [(number, line) for number, line in enumerate(body.split(b"\n"), 1) if line and not line.isspace()]
         self._count(len(found), self.limits.bulk_events, "a bulk", "request")
         return found
@@ -222,7 +222,7 @@ def _single(sent: PredictionsBody) -> CandidateBody:
 
 
 def refuse_lines(lines: Iterable[ProblemLine]) -> RefusalError:
-    """The refusal of a bulk with these wrong lines."""
+    """The refusal of a bulk request with these wrong lines."""
     found = list(lines)
     wrong = "1 line is wrong" if len(found) == 1 else f"{len(found)} lines are wrong"
     refusal = _refuse(wrong, "correct these lines and send all of it again: nothing was recorded", "lines")

@@ -1,4 +1,4 @@
-"""Strict JSON: whatever a lenient reader would guess at is refused.
+"""Strict JSON: anything ambiguous is refused.
 
 msgspec refuses NaN, Infinity, 1e999, lone surrogates, wrong types, unknown fields and anything after the value. But it
 takes the last of two equal keys, and raises another error for what is not UTF-8; both are handled here.
