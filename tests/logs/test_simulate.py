@@ -168,7 +168,7 @@ def test_what_cannot_be_written_is_refused_and_nothing_is_left(tmp_path: Path) -
     with pytest.raises(SettingError, match="rows must be a whole number"):
         simulate(SHOP, tmp_path / "shop.csv", rows=0)
     (tmp_path / "file").write_text("")
-    with pytest.raises(OutputError, match="nothing can be written there"):
+    with pytest.raises(OutputError, match="this file cannot be written"):
         simulate(SHOP, tmp_path / "file" / "shop.csv")
 
     def full(rows: int) -> None:

@@ -1,4 +1,4 @@
-"""One HTML page that needs no network: what it draws with is inside, and it forbids itself to fetch anything."""
+"""One HTML page that needs no network: its scripts are inside, and its content policy lets it fetch nothing."""
 
 import html
 import json

@@ -17,7 +17,7 @@ PATH = click.Path(path_type=Path)
 def choice_options(command: Any) -> Any:
     """A command with the options that say how a log is learnt."""
     options = (
-        click.option("--task", "task_file", type=PATH, help="What the log holds."),
+        click.option("--task", "task_file", type=PATH, help="The task file of the log."),
         click.option("--forecaster", default="mixture", show_default=True, help="Which forecaster to fit."),
         click.option("--proxy", help="Which of the task's proxies to use; the first if left out."),
         click.option("--until", metavar="TIME", help="Use only what was known by then, in UTC."),

@@ -48,7 +48,7 @@ class ScoredRows(Table):
         try:
             write_file(path, data)
         except OSError as error:
-            remedy = f"make room or choose another file ({error.strerror})"
+            remedy = f"free some space or choose another file ({error.strerror})"
             raise OutputError("the scores could not be written", str(path), remedy) from error
         return path
 
