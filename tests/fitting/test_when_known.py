@@ -63,6 +63,7 @@ def test_a_model_says_what_the_backtest_said_and_goes_on_as_if_it_had_learnt_all
             steps.update(log, until=until)
         # Quantiles come from the first tenth or thousand rows, which all parts of a log share.
         assert steps.as_json() | {"logs": 0} == model.as_json() | {"logs": 0}
+    assert steps is not None
     assert presage.load_model(steps.save(tmp_path / "model")).task == steps.task
 
 
