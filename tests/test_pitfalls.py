@@ -28,14 +28,14 @@ def printed(text: str) -> list[tuple[str, str]]:
 @pytest.mark.long
 def test_every_output_on_the_page_is_what_its_code_prints() -> None:
     found = printed(PAGE.read_text())
-    assert len(found) == 10
+    assert len(found) == 11
     for shown, said in found:
         assert shown == said
 
 
 def test_every_example_sets_an_honest_number_against_a_wrong_one() -> None:
     sections = PAGE.read_text().split("\n## ")[1:]
-    assert len(sections) == 9
+    assert len(sections) == 10
     for section in sections:
         outputs = "".join(re.findall(r"^```text\n(.*?)^```", section, re.MULTILINE | re.DOTALL))
         assert "wrong: " in outputs, section[:40]

@@ -21,6 +21,7 @@ from presage.backtesting.over_time import (
 from presage.backtesting.replay import replay
 from presage.metrics.losses import log_loss
 from presage.spaces import Array
+from presage.task.spans import ROW
 from tests.problems import PLAIN, episode
 
 START = 1_704_067_200_000_000
@@ -87,16 +88,46 @@ def small(ours: list[float], other: list[float]) -> OverTime:
     return OverTime(blocks, np.array([1, 1, 10, 1][: len(ours)]), np.zeros(len(ours), int), losses, losses)
 
 
-def test_ahead_is_who_has_lost_less_since_the_log_began() -> None:
-    assert ahead_since(small([1, 2, 1, 3], [1, 1, 2, 1]), "ours", "other") == 2
-    assert ahead_since(small([1, 1, 1, 1], [2, 1, 1, 1]), "ours", "other") == 0
-    assert ahead_since(small([1, 1, 2, 1], [2, 2, 1, 2]), "ours", "other") is None
-    assert ahead_since(small([2, np.nan, 1, 1], [1, np.nan, 2, 1]), "ours", "other") == 2
+@pytest.mark.parametrize(
+    ("gain", "first", "since"),
+    [
+        ([0, -1, 0.5, 0.7, 0.1], 0, 3),
+        ([1, 0, 0, 0], 0, 0),
+        ([1, 1, -3, 1], 0, None),  # behind at the end
+        ([1e-7, 1e-7, 0.5, 0.5], 2, 2),  # rounding before the first outcome is no lead
+        ([9, 9, -1, 0.5], 2, None),  # nor is a lead there of any use
+        ([-9, -9, 1, 0.5], 2, 2),
+        ([-1, np.nan, np.nan, 2], 0, 3),
+        ([1, 1], 2, None),  # no row was shown once an outcome was known
+    ],
+)
+def test_ahead_is_within_the_log_and_never_before_the_first_outcome(
+    gain: list[float], first: int, since: int | None
+) -> None:
+    found = ahead_since(np.array(gain), first)
+    assert found == since
+    assert found is None or first <= found < len(gain)
 
 
-def test_the_best_of_a_block_is_named_and_nobody_where_nothing_is_known() -> None:
-    found = small([1, 3, np.nan], [2, 2, np.nan])
-    assert best_in_blocks(found.losses) == ["ours", "other", None]
+def test_the_best_of_a_block_are_all_that_tie_and_none_where_nothing_is_known() -> None:
+    losses = {"a": [1, 3, np.nan, 2, 1.00005], "b": [2, 2, np.nan, 2, 1], "c": [3, 3, 1, 2, 3]}
+    found = best_in_blocks({name: np.array(values, float) for name, values in losses.items()})
+    assert found == [("a",), ("b",), (), (), ("b", "a")]
+
+
+def test_charts_begin_with_the_first_block_that_was_shown_after_an_outcome_was_known() -> None:
+    found = small([1, 2, 3, 4], [1, 2, 3, 4])._replace(first=2)
+    assert found.learnt.tolist() == [False, False, True, True]
+    assert np.isnan(found.from_first(found.losses["ours"])).tolist() == [True, True, False, False]
+    assert not found._replace(first=9).learnt.any()
+
+
+def test_blocks_of_a_log_without_times_are_round_numbers_of_rows() -> None:
+    shown_at = np.arange(1, 25_001) * ROW
+    blocks = time_blocks(shown_at, np.ones(25_000, bool), in_rows=True)
+    assert blocks.span == 500 * ROW
+    assert (blocks.edges % (500 * ROW) == 0).all()
+    assert blocks.told(12_000 * ROW) == "row 12,000"
 
 
 def test_delay_curves_are_plain_counts_among_rows_old_enough() -> None:

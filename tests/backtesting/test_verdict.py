@@ -1,15 +1,16 @@
-"""The verdict says what the numbers say: when the proxy pays, when it does not, and when nobody can tell."""
+"""The verdict says what the numbers say: use the early sign, do not, or too little data to tell."""
 
 import numpy as np
 import pytest
 
 from presage.backtesting.leak_check import LeakCheck
-from presage.backtesting.over_time import DAY, OverTime, TimeBlocks
-from presage.backtesting.scores import OverDirect, Score, ScoredLosses
-from presage.backtesting.verdict import ProxyGain, verdict
+from presage.backtesting.scores import OverDirect, Score, ScoredLosses, percent_of
+from presage.backtesting.verdict import ProxyGain, Worth, verdict, worth
 from presage.metrics.intervals import Interval
+from presage.proxies.judge import WORTH_HAVING
 
 HONEST = LeakCheck(100, 0)
+NEVER = Interval(np.nan, np.nan, np.nan)
 
 
 def about(mean: float, half: float = 0.01) -> Interval:
@@ -25,57 +26,100 @@ def scores(**losses: float) -> dict[str, Score]:
     }
 
 
-BLOCKS = TimeBlocks(np.arange(4) * DAY, np.arange(4), DAY)
-LATER = OverTime(
-    BLOCKS,
-    np.array([1, 1, 1]),
-    np.array([0, 0, 0]),
-    {"residual-table": np.array([1.0, 1.0, 0.5]), "direct-table": np.array([1.0, 1.0, 1.0])},
-    {},
-)
+def told(overall: Interval, new: Interval, mixture: float = 0.5) -> list[str]:
+    """The verdict on gains in nats over a direct forecaster whose log loss is 1."""
+    over = OverDirect("direct-table", overall, new)
+    gain = ProxyGain("residual-table", over, over, percent_of(overall, 1.0), percent_of(new, 1.0), "2024-01-21")
+    return verdict(scores(direct_table=0.6, residual_table=0.5, mixture=mixture), gain, HONEST, "mixture")
 
 
 def said(overall: Interval, new: Interval, mixture: float = 0.5) -> str:
-    gain = ProxyGain("residual-table", OverDirect("direct-table", overall, new))
-    found = scores(direct_table=0.6, residual_table=0.5, mixture=mixture)
-    return " ".join(verdict(found, gain, LATER, HONEST, "mixture"))
+    return " ".join(told(overall, new, mixture))
 
 
-def test_a_proxy_that_pays_is_said_to_with_how_much_and_since_when() -> None:
-    words = said(about(0.1), about(0.2))
-    assert (
-        "The proxy pays: the log loss of residual-table is 0.1000 (0.0900 to 0.1100) below that of direct-table"
-        in words
+def test_a_gain_is_told_in_percent_first_with_since_when_and_what_to_do_next() -> None:
+    found = told(about(0.021, 0.007), about(0.2))
+    assert found[0] == (
+        "Using the early sign lowers log loss by 2.1 % (1.4 to 2.8). It has been ahead since 2024-01-21, summed from "
+        "the first known outcome on."
     )
-    assert "it is 0.2000 (0.1900 to 0.2100) below" in words
-    assert "ahead since 1970-01-03" in words
+    assert found[1] == "On new items (a known proxy, no outcome yet) it lowers log loss by 20.0 % (19.0 to 21.0)."
+    assert found[2] == "Next: use mixture; presage serve runs it."
+    assert found[3] == (
+        "In nats per prediction: the log loss of residual-table is 0.0210 (0.0140 to 0.0280) below that of "
+        "direct-table, the best that learns only from outcomes; on new items 0.2000 (0.1900 to 0.2100) below."
+    )
 
 
-def test_a_proxy_that_does_not_pay_is_said_not_to() -> None:
+def test_an_early_sign_that_makes_it_worse_is_not_worth_using() -> None:
     words = said(about(-0.1), about(-0.2))
-    assert (
-        "The proxy does not pay over all rows: the log loss of residual-table is 0.1000 (0.0900 to 0.1100) above"
-        in words
-    )
-    assert "it is 0.2000 (0.1900 to 0.2100) above" in words
+    assert words.startswith("Not worth using: the early sign raises log loss by 10.0 % (9.0 to 11.0).")
+    assert "it is not worth using: the early sign raises log loss by 20.0 % (19.0 to 21.0)" in words
+    assert "ahead since" not in words
+    assert "Next: look for another early sign" in words
+
+
+def test_an_interval_that_holds_a_gain_worth_having_is_too_little_data_rather_than_no_help() -> None:
+    words = said(Interval(0.0693, -0.0034, 0.142), Interval(0.0693, -0.0034, 0.142))
+    assert words.startswith("Too little data to tell whether the early sign is worth using: it changes log loss by")
+    assert "by anything from -14.2 % to +0.3 %." in words
+    assert "there is too little data to tell: it changes log loss by anything from -14.2 % to +0.3 %." in words
+    assert "Not worth" not in words
+    assert "Next: try a longer log" in words
+
+
+def test_a_gain_that_is_certain_and_too_small_is_not_worth_using() -> None:
+    words = said(about(0.002, 0.001), about(0.001, 0.002))
+    assert words.startswith("Not worth using: the early sign lowers log loss by at most 0.3 %.")
     assert "ahead since" not in words
 
 
-def test_a_difference_within_its_interval_is_called_unclear() -> None:
-    words = said(about(0.005), about(-0.005))
-    assert "makes no clear difference" in words
-    assert "nothing clear" in words
-    assert "pays" not in words
+@pytest.mark.parametrize(
+    ("low", "high", "expected"),
+    [
+        (-1, 99, Worth.NONE),
+        (1, 99, Worth.NONE),
+        (-1, 101, Worth.UNCLEAR),
+        (0, 101, Worth.UNCLEAR),
+        (1, 101, Worth.GAIN),
+    ],
+)
+def test_what_a_gain_is_worth_depends_on_0_and_on_the_least_gain_worth_having(
+    low: float, high: float, expected: Worth
+) -> None:
+    """Both ends in hundredths of that least gain."""
+    assert worth(Interval((low + high) / 2 * WORTH_HAVING, low * WORTH_HAVING, high * WORTH_HAVING)) is expected
 
 
-def test_a_proxy_that_helps_with_new_instances_only_is_told_apart() -> None:
+def test_an_early_sign_that_helps_on_new_items_only_is_used() -> None:
     words = said(about(0.001), about(0.2))
-    assert "makes no clear difference" in words
-    assert "it is 0.2000 (0.1900 to 0.2100) below" in words
+    assert words.startswith("Too little data to tell")
+    assert "On new items (a known proxy, no outcome yet) it lowers log loss by 20.0 %" in words
+    assert "Next: use mixture" in words
 
 
-def test_a_log_without_new_instances_is_told() -> None:
-    assert "There are too few new instances" in said(about(0.1), Interval(np.nan, np.nan, np.nan))
+def test_a_log_without_new_items_is_told() -> None:
+    assert "There are too few predictions on new items" in said(about(0.1), NEVER)
+
+
+def test_a_log_that_ends_before_any_outcome_is_learnt_tells_nothing() -> None:
+    words = said(NEVER, NEVER)
+    assert words.startswith(
+        "Too little data to tell whether the early sign is worth using: no outcome was known before"
+    )
+    assert "nan" not in words
+
+
+def test_warnings_come_before_what_to_do_next() -> None:
+    over = OverDirect("direct-table", about(0.1), about(0.1))
+    gain = ProxyGain("residual-table", over, over, percent_of(about(0.1), 1.0), percent_of(about(0.1), 1.0))
+    found = verdict(scores(direct_table=0.6, residual_table=0.5, mixture=0.5), gain, HONEST, "mixture", warned=True)
+    steps = [sentence for sentence in found if sentence.startswith("Next: ")]
+    assert [step.split(":")[1][:15] for step in steps] == [" look into the ", " use mixture; p"]
+
+
+def test_a_default_that_is_far_behind_is_not_what_to_use_next() -> None:
+    assert "Next: use residual-table; presage serve runs it." in said(about(0.1), about(0.1), mixture=0.7)
 
 
 @pytest.mark.parametrize(
@@ -91,19 +135,19 @@ def test_the_default_is_called_safe_only_near_the_best_in_hindsight(loss: float,
 
 
 def test_where_nothing_beats_the_marginal_it_says_so() -> None:
-    found = verdict(scores(direct_table=0.995), None, LATER, HONEST, "mixture")
-    assert found[0].startswith("Nothing is clearly better than the running marginal")
-    assert "cannot be told" in found[1]
+    found = verdict(scores(direct_table=0.995), None, HONEST, "mixture")
+    assert "cannot be told" in found[0]
+    assert found[1].startswith("Nothing is clearly better than the running marginal")
     assert len(found) == 2
 
 
 def test_numbers_that_leak_are_not_to_be_trusted() -> None:
-    assert verdict(scores(), None, LATER, LeakCheck(100, 3), "mixture")[0].startswith("Do not trust these numbers: 3")
+    assert verdict(scores(), None, LeakCheck(100, 3), "mixture")[0].startswith("Do not trust these numbers: 3")
 
 
 def test_what_waiting_costs_is_told_where_it_was_measured() -> None:
     found = {name: score.with_delay_cost(about(0.03)) for name, score in scores(mixture=0.5).items()}
-    assert verdict(found, None, LATER, HONEST, "mixture")[-1].startswith("Waiting for feedback costs mixture 0.0300")
+    assert verdict(found, None, HONEST, "mixture")[-1].startswith("Waiting for feedback costs mixture 0.0300")
 
 
 @pytest.mark.parametrize(
@@ -116,4 +160,4 @@ def test_what_waiting_costs_is_told_where_it_was_measured() -> None:
 )
 def test_a_cost_of_waiting_that_is_not_seen_is_not_told_as_one(cost: Interval, words: str) -> None:
     found = {name: score.with_delay_cost(cost) for name, score in scores(mixture=0.5).items()}
-    assert verdict(found, None, LATER, HONEST, "mixture")[-1] == f"Waiting for feedback has no clear cost: {words}"
+    assert verdict(found, None, HONEST, "mixture")[-1] == f"Waiting for feedback has no clear cost: {words}"

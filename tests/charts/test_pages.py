@@ -96,6 +96,12 @@ def test_the_least_loss_wins_and_nobody_where_all_are_alike_or_nothing_is_known(
     assert [(row["family"], row["from"]) for row in rows] == [("mixture", 5.0), ("mixture", 15.0)]
 
 
+def test_a_tie_is_drawn_as_a_tie() -> None:
+    losses = {name: np.array([loss]) for name, loss in (("marginal", 0.7), ("factored", 0.50004), ("residual", 0.5))}
+    rows = data_of(winners_chart(Times(np.array([0.0, 5.0]), "day", dates=False), losses))
+    assert {row["family"] for row in rows if row["wins"]} == {"factored", "residual"}
+
+
 def test_what_is_not_known_is_a_gap_in_the_line() -> None:
     gaps = [row for row in data_of(over_time_chart(DAYS, LOSSES, "loss", {})) if row["value"] is None]
     assert {row["from"] for row in gaps} == {10.0}

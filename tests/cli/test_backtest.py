@@ -1,13 +1,17 @@
 """`presage backtest` and `presage proxies` on a simulated log: the JSON that scripts read, and errors in one line."""
 
 import json
+import re
 from pathlib import Path
 
 import pytest
 from click.testing import CliRunner
+from rich.console import Console
 
+from presage.backtesting.families import MEANINGS
 from presage.charts import pages
 from presage.cli.entry import cli
+from tests.cli.typed import Presage
 
 NAMES = ["marginal", "direct-table", "factored-table", "residual-table", "mixture"]
 
@@ -39,7 +43,9 @@ def test_a_simulated_log_is_scored_and_nothing_leaks(shop: Path, tmp_path: Path)
     assert code == 0, out
     result = json.loads(out.splitlines()[0])
     contract = {"rows", "instances", "seconds", "forecasters", "best", "default", "leak_check"}
-    assert contract | {"verdict", "proxy_gain", "over_time"} == set(result)
+    told = {"warnings", "base_rate", "outcome_given_proxy", "gain_percent", "by"}
+    assert contract | told | {"verdict", "proxy_gain", "over_time"} == set(result)
+    assert out.count("\n") == 1  # one object, and nothing else on stdout
     assert set(result["seconds"]) == {"read", "compile", "run"}
     assert list(result["forecasters"]) == NAMES
     assert {"log_loss", "low", "high", "new_instances"} <= set(result["forecasters"]["mixture"])
@@ -88,6 +94,44 @@ def test_a_log_on_which_proxies_cannot_be_judged_still_gets_its_report(shop: Pat
     code, said = run("backtest", log, *words)
     assert code == 0, said
     assert "hardly ever known together" in (tmp_path / "out" / "report.html").read_text()
+
+
+def test_the_verdict_and_the_tables_are_data(
+    shop: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    presage = Presage(monkeypatch, capsys, "backtest", shop, "--task", shop.with_suffix(".toml"))
+    done = presage("--by", "genre", "--by", "proxy")
+    assert done.code == 0, done.err
+    lines = done.out.splitlines()
+    assert lines[0].startswith("The outcome is known for ")
+    assert lines[2].split() == ["proxy", "predictions", "P(not", "finished)", "P(finished)"]
+    gain = next(place for place, line in enumerate(lines) if "lowers log loss by" in line)
+    heads = [place for name in ("forecaster", "genre", "proxy") for place, line in enumerate(lines)
+             if line.startswith(f"{name} ") and ("log loss" in line)]  # fmt: skip
+    assert [2, gain, *heads] == sorted([2, gain, *heads])
+    assert len(heads) == 3  # in full width: no table comes in pieces
+    assert max(map(len, lines)) > 150
+    for family in ("direct", "factored", "residual", "mixture"):
+        assert f"{family} {MEANINGS[family]}." in lines
+    assert "no score used feedback before its moment" in lines[-1]
+    assert "\x1b" not in done.out
+    assert "Read in" in done.err
+    assert "Read in" not in done.out
+    assert "log loss" not in done.err
+    quiet = presage("--forecasters", "mixture", "--json")
+    assert quiet.out.count("\n") == 1
+    assert "log loss" not in quiet.err
+
+
+def test_a_table_in_a_terminal_fits_into_it(
+    shop: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr("presage.cli.output.results", Console(width=90, force_terminal=True, color_system=None))
+    done = Presage(monkeypatch, capsys, "backtest", shop, "--task", shop.with_suffix(".toml"))()
+    lines = [re.sub(r"\x1b\[[0-9;]*m", "", line) for line in done.out.splitlines()]
+    heads = [line for line in lines if line.startswith("forecaster ")]
+    assert len(heads) > 1
+    assert max(map(len, heads)) <= 90
 
 
 def test_proxies_are_judged_with_a_verdict(shop: Path, tmp_path: Path) -> None:

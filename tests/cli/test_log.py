@@ -104,6 +104,10 @@ def test_the_whole_log_is_verified_and_folded(served: tuple[Path, str], tmp_path
     shutil.copytree(folder / "data", data)
     whole = said(presage("verify", "--data", data, "--json"))
     assert sum(whole["bins"].values()) < whole["entries"]
+    plainly = presage("verify", "--data", data)
+    assert plainly.out.startswith(f"The log is whole: {whole['entries']:,} entries, ")
+    assert "Bins: " in plainly.out
+    assert plainly.err.strip() == ""
     folded = said(presage("replay", "--data", data, "--json"))
     assert folded["state"] == state
     assert folded["snapshots"] == {str(folded["position"]): True}

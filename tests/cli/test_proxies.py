@@ -5,11 +5,16 @@ import json
 from collections.abc import Callable
 from contextlib import AbstractContextManager
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 
 from presage.cli.output import progress_bar
+from presage.logs.cleaning import Exclusions
+from presage.logs.leak_guards import LogWarning
+from presage.logs.rows import LogRows, read_log
+from presage.proxies.report import judge_proxies
 from presage.simulation.simulate import simulate
 from presage.worlds.shop import ShopSettings
 from tests.cli.typed import Presage
@@ -73,22 +78,48 @@ def logs(shop: Path, clicks: Path) -> tuple[Path, Path]:
     return shop, clicks
 
 
-def test_a_table_and_a_verdict_for_each_candidate_go_to_stderr(presage: Presage, shop: Path) -> None:
+def test_a_table_and_a_verdict_for_each_candidate_go_to_stdout(presage: Presage, shop: Path) -> None:
     done = presage(shop, "--task", shop.with_suffix(".toml"), "--cuts")
     assert done.code == 0, done.err
-    assert done.out == ""
-    head = next(line for line in done.err.splitlines() if line.startswith("proxy"))
-    assert all(word in head for word in ("tells", "gap", "share", "lead", "gain", "on new", "overall"))
-    for name in ("proxy", "proxy cut at 1", "proxy cut at 2"):
-        (said,) = [line for line in done.err.splitlines() if line.startswith(f"{name}: ")]
-        assert said.partition(": ")[2].startswith(("use it", "does not pay", "drifts", "too little"))
+    lines = done.out.splitlines()
+    assert all(word in lines[0] for word in ("tells", "gap", "share", "lead", "gain", "on new", "overall"))
+    names = ("proxy", "proxy cut at 1", "proxy cut at 2")
+    for name in names:
+        assert (
+            len([line for line in lines[1:] if line.startswith(f"{name}  ")]) == 1
+        )  # in full width: no cell is wrapped
+        (said,) = [line for line in lines if line.startswith(f"{name}: ")]
+        assert said.partition(": ")[2].startswith(("Use it", "Not worth using", "Do not rely", "Too little data"))
+        assert f"{name}: " not in done.err
+    assert len(lines) == 2 + 2 * len(names)
+    assert "\x1b" not in done.out
+
+
+def test_warnings_of_the_log_stand_before_the_cards(
+    presage: Presage, shop: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    warning = LogWarning("tells-the-outcome", "state", "It gives the outcome away: leave it out.", {"auc": 0.99})
+
+    def warned(*given: Any, **named: Any) -> tuple[LogRows, Exclusions]:
+        rows, left_out = read_log(*given, **named)
+        return rows._replace(warnings=(warning,)), left_out
+
+    monkeypatch.setattr("presage.proxies.report.read_log", warned)
+    done = presage(shop, "--task", shop.with_suffix(".toml"))
+    assert done.out.splitlines()[0] == "WARNING, column state: It gives the outcome away: leave it out."
+    as_json = json.loads(presage(shop, "--task", shop.with_suffix(".toml"), "--json").out)
+    assert as_json["warnings"] == [warning._asdict()]
+    report = judge_proxies(shop, shop.with_suffix(".toml"))
+    assert str(report).startswith(warning.words)
+    assert warning.words in report._repr_html_()
 
 
 def test_json_holds_the_fields_that_scripts_rely_on(presage: Presage, shop: Path) -> None:
     done = presage(shop, "--task", shop.with_suffix(".toml"), "--json")
     assert done.code == 0, done.err
     result = json.loads(done.out, parse_constant=pytest.fail)  # NaN is no JSON
-    assert list(result) == ["proxies"]
+    assert list(result) == ["proxies", "warnings"]
+    assert done.err.strip() == ""  # nothing is said twice
     (card,) = result["proxies"]
     assert sorted(card) == sorted(FIELDS)
     for name in ESTIMATES:
@@ -126,7 +157,7 @@ def test_proxies_on_events_are_judged_at_several_horizons(presage: Presage, clic
     assert [leads[name] for name in names] == [6.5, 6.0, 5.0, 4.0]
     tells = {card["name"]: card["information"]["value"] for card in cards}
     assert [tells[name] for name in names] == sorted(tells.values())  # the longer, the more it tells
-    gains = [card["gain"]["value"] for card in cards if card["verdict"].startswith("use it")]
+    gains = [card["gain"]["value"] for card in cards if card["verdict"].startswith("Use it")]
     assert gains == sorted(gains, reverse=True)
     assert len(gains) > 1
 

@@ -44,7 +44,10 @@ def test_check_says_what_a_task_means(presage: Presage) -> None:
     assert result["features"] == ["resource", "activity", "module"]
     assert result["proxies"] == ["proxy"]
     assert result["signals"]["outcome"]["horizon"] == "22 days"
-    assert "resources used again within 21 days" in done.err
+    assert done.err == ""  # nothing is said twice
+    said = presage("task", "check", ROOT / "examples" / "oulad.toml")
+    assert "name        resources used again within 21 days" in said.out.splitlines()
+    assert said.err == ""
 
 
 def test_check_reads_a_log_and_counts_what_is_left_out(presage: Presage, shop: Path) -> None:
@@ -54,7 +57,25 @@ def test_check_reads_a_log_and_counts_what_is_left_out(presage: Presage, shop: P
     assert result["rows"] == 2000
     assert result["known"]["outcome"] == 2000 - sum(c for r, c in result["left_out"].items() if r.startswith("outcome"))
     assert "censored: outcome did not come within 20 days" in done.err
-    assert presage("task", "check", shop.with_suffix(".toml"), "--log", shop).out == ""
+    said = presage("task", "check", shop.with_suffix(".toml"), "--log", shop)
+    assert "rows           2,000" in said.out.splitlines()
+    assert "censored: outcome did not come within 20 days" in said.err
+    assert "censored" not in said.out
+    assert result["warnings"] == []
+    assert result["delays"]["outcome"]["quartiles_seconds"] == [20 * 86_400.0] * 3
+    assert "known after 20 days" in said.out
+
+
+def test_check_says_its_warnings_first(presage: Presage, shop: Path) -> None:
+    task_file, log = shop.with_suffix(".toml"), shop.read_text().splitlines()
+    copied = ["f," + log[0], *(f"{line.split(',')[6]}!,{line}" for line in log[1:])]
+    shop.write_text("\n".join(copied) + "\n")
+    task_file.write_text(task_file.read_text().replace("[instance]", '[instance]\nf = { kind = "category" }'))
+    done = presage("task", "check", task_file, "--log", shop)
+    assert done.out.startswith("WARNING, column f: It explains ")
+    result = json.loads(presage("task", "check", task_file, "--log", shop, "--json").out)
+    assert [(one["kind"], one["column"]) for one in result["warnings"]] == [("tells-the-outcome", "f")]
+    assert result["warnings"][0]["evidence"]["rows"] > 800
 
 
 def test_init_writes_a_task_that_fits_the_log(presage: Presage, shop: Path) -> None:

@@ -18,12 +18,12 @@ class Done(NamedTuple):
 class Presage:
     """`presage` followed by some words."""
 
-    def __init__(self, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], *words: str) -> None:
+    def __init__(self, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], *words: object) -> None:
         self.monkeypatch, self.capsys, self.words = monkeypatch, capsys, words
 
     def __call__(self, *arguments: object) -> Done:
         """Type it with these arguments."""
-        self.monkeypatch.setattr("sys.argv", ["presage", *self.words, *map(str, arguments)])
+        self.monkeypatch.setattr("sys.argv", ["presage", *map(str, (*self.words, *arguments))])
         with pytest.raises(SystemExit) as left:
             main()
         out, err = self.capsys.readouterr()

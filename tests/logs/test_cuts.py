@@ -149,9 +149,9 @@ def test_what_was_found_is_told_and_kept(tmp_path: Path) -> None:
     [
         (
             "edges = [1]",
-            ["1", "2", "cheap", "1,5"],
+            ["1", "2", "cheap", "1 5"],
             DataError,
-            "column outcome of log.csv holds what is no number: found '1,5'; 20 rows in all: correct the log, or leave "
+            "column outcome of log.csv holds what is no number: found '1 5'; 20 rows in all: correct the log, or leave "
             "the value empty",
         ),
         (
@@ -215,12 +215,12 @@ def test_numbers_that_cannot_be_cut_and_labels_that_are_numbers_are_refused_in_o
 
 
 def test_a_task_with_quantiles_is_not_read_as_it_is(tmp_path: Path) -> None:
-    with pytest.raises(SettingError, match=r"outcome\.edges are not numbers yet: found 'quantiles:4'; give"):
+    with pytest.raises(SettingError, match=r"outcome\.edges are not numbers yet"):
         read_log(cut_task('edges = "quantiles:4"'), tmp_path / "none.csv")
 
 
 def test_the_column_of_numbers_must_hold_numbers(tmp_path: Path) -> None:
     log = parquet(tmp_path / "log.parquet", "SELECT 'a' AS item, 'some' AS proxy, true AS outcome FROM range(40)")
     for edges in ("[1]", '"quantiles:2"'):
-        with pytest.raises(DataError, match="column outcome of log.parquet has the wrong type: found 'BOOLEAN'"):
+        with pytest.raises(DataError, match=r"column outcome of log\.parquet has the wrong type: found 'BOOLEAN'"):
             read_log(resolve_cuts(cut_task(f"edges = {edges}"), log), log)

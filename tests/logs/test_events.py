@@ -157,7 +157,7 @@ def test_moments_may_come_from_a_log_of_their_own(tmp_path: Path) -> None:
             ["1,i0,u0,acquire,2020-01-01"],
             "the horizon of outcome is longer than log.csv: found '60 minutes in a log",
         ),
-        (["1,i0,u0,acquire,never"], "no row of log.csv has a valid at"),
+        (["1,i0,u0,acquire,never"], "most of column at of log.csv cannot be read as times: found 'never'"),
     ],
 )
 def test_events_that_tell_nothing_are_refused(tmp_path: Path, lines: list[str], words: str) -> None:

@@ -11,6 +11,7 @@ import duckdb
 import pytest
 
 from presage.errors import DataError
+from presage.logs.cuts import resolve_cuts
 from presage.logs.rows import read_log
 from presage.proxies.candidates import with_horizons
 from presage.task.task import read_task
@@ -126,6 +127,20 @@ def test_spark_reads_text_and_refuses_what_it_cannot_tell(tmp_path: Path, sessio
         read_log(task_of(), bad, engine="spark", session=session)
     with pytest.raises(DataError, match="Spark reads files: found 'dict'"):
         read_log(task_of(), {}, engine="spark", session=session)
+
+
+@needs_spark
+@pytest.mark.long
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("known", ["at horizon", "as it happens"])
+def test_spark_cuts_numbers_and_dates_successes_as_duckdb_does(tmp_path: Path, session: Any, known: str) -> None:
+    log = parquet(tmp_path / "log.parquet", LOG)
+    proxy = 'column = "clicks"\nedges = "quantiles:4"\nhorizon = "1 day"\nknown = "at horizon"'
+    outcome = f'values = ["no", "yes"]\nhappened_at = "outcome_at"\nhorizon = "5 days"\nknown = "{known}"'
+    task = task_of('item = { kind = "category" }', proxy=proxy, outcome=outcome, log='id = "id"')
+    resolved = resolve_cuts(task, log)
+    assert resolve_cuts(task, log, engine="spark", session=session) == resolved
+    same(read_log(resolved, log, engine="spark", session=session), read_log(resolved, log))
 
 
 def test_without_spark_the_message_says_what_to_install(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

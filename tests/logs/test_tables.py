@@ -82,7 +82,7 @@ def test_text_files_mean_the_same(tmp_path: Path, name: str, text: str) -> None:
         ("none.csv", None, {"a": TEXT}, "none.csv is not there"),
         ("t.csv", "", {"a": TEXT}, "t.csv is empty"),
         ("t.csv", "a,b\n", {"a": TEXT}, "t.csv holds no rows"),
-        ("t.csv", "a;b\n1;2\n", {"a": TEXT, "b": TEXT}, r"lacks the columns a, b: found \['a;b'\]"),
+        ("t.csv", "a;b\n1;2\n", {"a": TEXT, "c": TEXT}, r"lacks the columns c: found \['a', 'b'\]"),
         ("t.csv", "a,b\n1,2\n3\n4,5,6\n", {"a": TEXT}, "t.csv cannot be read as CSV"),
         ("t.ndjson", '{"a": 1}\nnothing\n', {"a": WHOLE}, "t.ndjson cannot be read as NDJSON"),
         ("t.ndjson", '{"a": [1]}\n', {"a": WHOLE}, r"column a of t.ndjson has the wrong type: found 'BIGINT\[\]'"),
@@ -109,7 +109,7 @@ def test_what_cannot_be_read_is_refused_in_one_line(
 def test_a_broken_row_far_down_is_not_skipped(tmp_path: Path) -> None:
     lines = [f"{row},x" for row in range(60_000)]
     lines[50_000] = "50000"
-    with pytest.raises(DataError, match=r"t\.csv cannot be read as CSV: found .*line 50,002: Expected"):
+    with pytest.raises(DataError, match=r"t\.csv cannot be read as CSV: found 'line 50,002 has 1 column, the first 2'"):
         read_table(written(tmp_path / "t.csv", "\n".join(["a,b", *lines])), {"a": WHOLE})
 
 

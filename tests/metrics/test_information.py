@@ -9,6 +9,7 @@ from presage.metrics.dispersion import EQUAL, KAPPAS, _likelihood_and_best, stre
 from presage.metrics.dispersion import _Family as Family
 from presage.metrics.divergence import _expected, divergence
 from presage.metrics.families import families, numbered
+from presage.metrics.intervals import Estimate
 from presage.metrics.proxy_information import half_interval, information
 from presage.spaces import Array
 from presage.worlds.factored import FactoredWorld
@@ -207,6 +208,25 @@ def test_the_divergence_never_exceeds_what_there_is_to_tell() -> None:
     found = divergence(families(x, np.zeros_like(x), x % 2, (1, 2)))
     assert found.value == pytest.approx(found.most, rel=0.03)
     assert information(x, np.zeros_like(x), x % 2, 1, 2).total.high <= found.most
+
+
+def test_an_estimate_outside_its_range_takes_its_interval_along() -> None:
+    assert Estimate(1.25, 1.0, 1.5).within(0, 1) == (1, 0.75, 1)
+    assert Estimate(-0.25, -0.5, 0.5).within(0, 1) == (0, 0, 0.75)
+    assert Estimate(0.5, 0.25, 1.5).within(0, 1) == (0.5, 0.25, 1)
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_no_interval_of_a_share_is_a_point_or_leaves_its_estimate_out(seed: int) -> None:
+    """Nor where the proxy is the outcome itself, as far as the log shows: one row that differs may yet come."""
+    draw = np.random.default_rng(seed)
+    rows, instances = (300, 1000, 3000)[seed % 3], (5, 50, 400)[seed // 3 % 3]
+    x = draw.integers(0, instances, rows)
+    z = (draw.random(rows) < draw.beta(0.8, 2, instances)[x]).astype(int)
+    y = z if seed % 2 else (draw.random(rows) < np.where(z == 1, 0.7, 0.1)).astype(int)
+    share = information(x, z, y, 2, 2, block=np.arange(rows) * 20 // rows).share
+    assert share.low <= share.value <= share.high
+    assert share.high - share.low > 1e-3
 
 
 def test_rows_that_do_not_fit_are_refused() -> None:

@@ -7,8 +7,9 @@ import numpy as np
 import pytest
 
 from presage.errors import InputError, ShapeError
+from presage.metrics.intervals import Estimate
 from presage.proxies.candidates import cut_points, horizons
-from presage.proxies.card import VerdictKind, rank
+from presage.proxies.card import Card, VerdictKind, rank
 from presage.proxies.judge import Thresholds, judge_proxy, measure, with_verdict
 from presage.proxies.signals import PredictionRows, ProxyCandidate
 from tests.metrics.test_information import worlds
@@ -49,13 +50,14 @@ def test_cards_hold_the_truth_of_information_and_gap_in_90_of_100_worlds(name: s
 def test_verdicts_are_in_plain_words() -> None:
     log, z = launches(0)
     cards = {card.name: card for card in judge_proxy(log, list(candidates(log, z, 0).values()))}
-    assert cards["useful"].verdict == "use it: comes 20 days before the outcome and tells what the instance tells"
-    assert cards["late"].verdict == "does not pay: comes only 2 hours before the outcome"
-    assert cards["useless"].verdict == "does not pay: says nothing of the outcome"
-    assert cards["drifting"].verdict.startswith("drifts: what it says of the outcome changes over time")
+    passes = f"captures {100 * cards['useful'].share.value:.0f} % of the differences between items"
+    assert cards["useful"].verdict == f"Use it: it comes 20 days before the outcome and {passes}"
+    assert cards["late"].verdict == "Not worth using: it comes only 2 hours before the outcome"
+    assert cards["useless"].verdict == "Not worth using: carries no information about the outcome"
+    assert cards["drifting"].verdict.startswith("Do not rely on it: what it means for the outcome changes")
     residual, z = launches(0, tilt=1.0)
     [card] = judge_proxy(residual, [ProxyCandidate("useful", z, 1.0, 3)])
-    assert card.verdict.startswith("use it with the residual: ")
+    assert card.verdict.startswith("Use it, with a per-item correction: it captures ")
 
 
 def test_numbers_of_a_card_agree_with_the_log() -> None:
@@ -73,7 +75,7 @@ def test_numbers_of_a_card_agree_with_the_log() -> None:
 def test_a_proxy_that_comes_after_the_outcome_is_late() -> None:
     log, _ = launches(2)
     [card] = judge_proxy(log, [ProxyCandidate("after", log.y, log.delay + 1, 2)])
-    assert card.verdict == "does not pay: comes no sooner than the outcome"
+    assert card.verdict == "Not worth using: it comes no sooner than the outcome"
 
 
 def test_a_proxy_that_says_the_same_of_every_instance_is_no_gain() -> None:
@@ -85,7 +87,10 @@ def test_a_proxy_that_says_the_same_of_every_instance_is_no_gain() -> None:
     [card] = judge_proxy(log, [ProxyCandidate("opened", opened, 1.0, 2)])
     assert card.information.low > 0.1
     assert card.kind is VerdictKind.NO_GAIN
-    assert card.verdict == "does not pay: what it says is no help with new instances"
+    most = 100 * card.gain.high / card.entropy.value
+    assert 0 < most < 100 * Thresholds().worth
+    words = f"on new items it lowers log loss by at most {most:.2f} % of the outcome's entropy"
+    assert card.verdict == f"Not worth using: {words}"
 
 
 def test_a_proxy_that_means_different_things_in_cohorts_needs_the_residual() -> None:
@@ -97,7 +102,7 @@ def test_a_proxy_that_means_different_things_in_cohorts_needs_the_residual() -> 
     log = PredictionRows(x, np.arange(8000) / 40, finished, np.full(8000, 21.0), outcomes=2, cohort=x % 2)
     card = with_verdict(measure(log, ProxyCandidate("opened", opened, 1.0, 2)), Thresholds(passes=0.5, material=0.05))
     assert card.stability.over_cohorts < 0.01 < card.stability.over_time
-    assert card.verdict == "use it with the residual: it means different things in different cohorts"
+    assert card.verdict.startswith("Use it, with a per-item correction: it means different things in different groups")
 
 
 def test_unknown_symbols_are_left_out_and_few_rows_are_too_few_to_tell() -> None:
@@ -106,7 +111,7 @@ def test_unknown_symbols_are_left_out_and_few_rows_are_too_few_to_tell() -> None
     [card] = judge_proxy(log, [ProxyCandidate("seldom", some, 1.0, 3)])
     assert card.rows == -(-len(z) // 40)
     assert card.kind is VerdictKind.UNKNOWN
-    assert card.verdict == f"too little to tell: proxy and outcome are both known of {card.rows} predictions"
+    assert card.verdict == f"Too little data to tell: proxy and outcome are both known for only {card.rows} predictions"
     with pytest.raises(InputError, match="hardly ever known together: found '0 rows'"):
         judge_proxy(log, [ProxyCandidate("never", np.full(len(z), -1), 1.0, 3)])
     with pytest.raises(ShapeError, match="no value for each prediction"):
@@ -119,17 +124,33 @@ def test_thresholds_move_verdicts() -> None:
     assert with_verdict(card).kind is VerdictKind.USE
     assert with_verdict(card, Thresholds(late=0.99)).kind is VerdictKind.LATE
     assert with_verdict(card, Thresholds(rows=10**6)).kind is VerdictKind.UNKNOWN
-    assert with_verdict(card, Thresholds(silent=1.0)).kind is VerdictKind.SILENT
+    assert with_verdict(card, Thresholds(worth=1.0)).kind is VerdictKind.SILENT
 
 
-def test_a_verdict_goes_by_the_interval_where_the_estimate_alone_would_say_another() -> None:
+@pytest.mark.parametrize(("name", "kind"), [("information", VerdictKind.SILENT), ("gain", VerdictKind.NO_GAIN)])
+def test_not_worth_using_is_said_only_where_the_interval_excludes_a_gain_worth_having(
+    name: str, kind: VerdictKind
+) -> None:
     log, z = launches(4)
     card = measure(log, ProxyCandidate("useful", z, 1.0, 3))
-    assert with_verdict(card).kind is VerdictKind.USE
-    for name, kind in (("information", VerdictKind.SILENT), ("gain", VerdictKind.NO_GAIN)):
-        found = getattr(card, name)
-        assert 0 < found.low < found.value
-        assert with_verdict(replace(card, **{name: found._replace(low=-1e-6)})).kind is kind
+    worth = Thresholds().worth * card.entropy.value
+
+    def judged(low: float, high: float) -> Card:
+        moved = Estimate((low + high) / 2, low, high)
+        return with_verdict(replace(card, information=moved) if name == "information" else replace(card, gain=moved))
+
+    assert judged(1e-6, worth + 1e-6).kind is VerdictKind.USE
+    assert judged(-1e-6, worth + 1e-6).kind is VerdictKind.UNKNOWN
+    assert judged(-1e-6, worth + 1e-6).verdict.startswith("Too little data to tell: ")
+    assert judged(-1e-6, worth - 1e-6).kind is kind
+    assert judged(1e-6, worth - 1e-6).kind is kind  # certain, and too small to matter
+
+
+def test_a_gain_that_may_be_large_or_nothing_is_not_called_no_help() -> None:
+    log, z = launches(4)
+    card = replace(measure(log, ProxyCandidate("useful", z, 1.0, 3)), gain=Estimate(0.0693, -0.0034, 0.142))
+    words = "on new items it changes log loss by anything from -0.1420 to +0.0034 nats per prediction"
+    assert with_verdict(card).verdict == f"Too little data to tell: {words}"
 
 
 def test_cards_are_ranked_by_kind_then_gain_then_symbols() -> None:

@@ -1,17 +1,19 @@
 """A backtest: a log replayed in the order things became known, and scored."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from presage.backtesting.families import proxy_pair
+from presage.backtesting.families import proxy_pair, stand_ins
 from presage.backtesting.leak_check import LeakCheck, check_leaks
-from presage.backtesting.over_time import OverTime, TimeBlocks, block_means, losses_over_time, time_blocks
+from presage.backtesting.outcome_rates import OutcomeRates, outcome_rates
+from presage.backtesting.over_time import OverTime, TimeBlocks, ahead_since, block_means, losses_over_time, time_blocks
 from presage.backtesting.replay import Said, replay
 from presage.backtesting.score_columns import score_json
-from presage.backtesting.scores import Score, gain_over, plain_json, score_log
+from presage.backtesting.scores import Score, gain_over, percent_of, plain_json, score_log
+from presage.backtesting.segments import Compared, Segment, score_segments, segments_json
 from presage.backtesting.verdict import ProxyGain, loss_of, verdict
 from presage.drivers.counting.episodes import can_count, stretch_mixture
 from presage.drivers.threads import over_cores
@@ -19,12 +21,13 @@ from presage.errors import DataError
 from presage.forecasters.catalogue import chosen_forecasters, named_forecasters
 from presage.forecasters.contract import Forecaster
 from presage.forecasters.mixture import Pool, experts_of
+from presage.logs.leak_guards import LogWarning
 from presage.logs.rows import LogRows, SignalRows
 from presage.logs.signals import NEVER_AT
 from presage.metrics.bootstrap import LEAST, bootstrap_mean
 from presage.metrics.intervals import Interval
 from presage.metrics.losses import log_loss
-from presage.spaces import Array, Spaces
+from presage.spaces import EMPTY, Array, Spaces
 from presage.task.task import Task
 from presage.timeline.arrivals import as_rounds
 from presage.timeline.episode import NEVER, Episode
@@ -129,21 +132,30 @@ class Backtest:
 
     rows: int
     instances: int
+    rates: OutcomeRates
     scores: dict[str, Score]
     proxy_gain: ProxyGain | None
     over_time: OverTime
     leak_check: LeakCheck
     said: Said
+    compared: Compared
+    segments: tuple[Segment, ...] = ()
+    warnings: tuple[LogWarning, ...] = ()
 
     @property
     def best(self) -> str:
         """The forecaster with the least loss, in hindsight."""
-        return min(self.scores, key=lambda name: self.scores[name].losses.overall.mean)
+        return self.compared.best
 
     @property
     def verdict(self) -> list[str]:
-        """What it comes to, in plain words."""
-        return verdict(self.scores, self.proxy_gain, self.over_time, self.leak_check, DEFAULT)
+        """What it comes to, in plain words: warnings of the log first."""
+        return [*(warning.words for warning in self.warnings), self.rates.sentence, *self.judged]
+
+    @property
+    def judged(self) -> list[str]:
+        """The verdict without warnings and the base rate."""
+        return verdict(self.scores, self.proxy_gain, self.leak_check, DEFAULT, warned=bool(self.warnings))
 
     def as_json(self, seconds: BacktestSeconds) -> dict[str, Any]:
         """The results as JSON values."""
@@ -157,7 +169,11 @@ class Backtest:
             "default": DEFAULT,
             "leak_check": self.leak_check._asdict(),
             "verdict": self.verdict,
+            "warnings": [warning.as_json() for warning in self.warnings],
+            **self.rates.as_json(),
             "proxy_gain": gain and {"forecaster": gain.name, **plain_json(gain.over.as_json())},
+            "gain_percent": gain and plain_json(gain.percent._asdict()),
+            "by": segments_json(self.segments, self.compared),
             "over_time": self.over_time.as_json(),
         }
 
@@ -192,10 +208,12 @@ def run_backtest(
     *,
     proxy: str | None = None,
     twins: bool = False,
+    by: Mapping[str, str] | None = None,
 ) -> Backtest:
     """The forecasters of these names over the rows of a log; `tell` is told of each that is done.
 
-    With `twins` each is played again without delays, which tells what waiting costs it.
+    With `twins` each is played again without delays, which tells what waiting costs it. `by` are columns that were read
+    beside those of the task, by the names that segments are told by.
     """
     episode = to_episode(rows, proxy)
     scored = rows.outcome.symbols >= 0
@@ -207,16 +225,61 @@ def run_backtest(
     forecasters = chosen_forecasters(played_names(names), spaces, groups_of(task))
     said = replay(forecasters, episode, seed, tell)
     identity = rows.instances.symbols[:, 0]
+    first = int(as_rounds(episode.outcome_seen).min()) + 1  # later than all rows if none saw an outcome
     new = new_rows(identity, episode.proxy_seen, episode.outcome_seen)
-    scores = score_log(said, episode.y, new, rows.group, log_loss(said[MARGINAL], episode.y))
+    scores = score_log(said, episode.y, new, rows.group, log_loss(said[MARGINAL], episode.y), first=first)
     if twins:
         costs = delay_costs(forecasters, said, episode, seed, tell)
         scores = {name: score.with_delay_cost(costs[name]) for name, score in scores.items()}
+    blocks = time_blocks(rows.shown_at, scored, in_rows=task.in_rows)
+    gain = _proxy_gain(said, episode.y, new, first, scores)
+    if gain:
+        lead = log_loss(said[gain.over.against], episode.y) - log_loss(said[gain.name], episode.y)
+        since = ahead_since(lead, first)
+        gain = gain._replace(since=None if since is None else blocks.told(int(rows.shown_at[since])))
+    compared = _compared(scores, gain)
+    columns = {name: (rows.extra or {})[column] for name, column in (by or {}).items()}
+    return Backtest(
+        len(identity),
+        len(np.unique(identity)),
+        outcome_rates(task, rows, proxy),
+        scores,
+        gain,
+        losses_over_time(said, episode.y, new, blocks, first),
+        check_leaks(forecasters, spaces, episode, seed),
+        said,
+        compared,
+        tuple(score_segments(task, columns, said, _from(first, episode.y), compared)),
+        rows.warnings,
+    )
+
+
+def _proxy_gain(said: Said, y: Array, new: Array, first: int, scores: dict[str, Score]) -> ProxyGain | None:
+    """The gain of the proxy by what was said of outcomes y [N]."""
     pair = proxy_pair({name: loss_of(score) for name, score in scores.items()})
-    gain = pair and ProxyGain(pair[0], gain_over(said, episode.y, new, *pair))
-    over_time = losses_over_time(said, episode.y, new, time_blocks(rows.shown_at, scored))
-    leaks = check_leaks(forecasters, spaces, episode, seed)
-    return Backtest(len(identity), len(np.unique(identity)), scores, gain, over_time, leaks, said)
+    if pair is None:
+        return None
+    ours, direct = pair
+    learnt = _from(first, y)
+    over, loss = gain_over(said, learnt, new, ours, direct), log_loss(said[direct], learnt)
+
+    def percent(nats: Interval, losses: Array) -> Interval:
+        return nats if np.isnan(nats.mean) else percent_of(nats, float(np.nanmean(losses, dtype=np.float64)))
+
+    everywhere = gain_over(said, y, new, ours, direct)
+    return ProxyGain(ours, everywhere, over, percent(over.overall, loss), percent(over.new_instances, loss[new]))
+
+
+def _from(first: int, y: Array) -> Array:
+    """The outcomes [N] of the rows from the first that was shown once some outcome was known; the others as unknown."""
+    return np.where(np.arange(len(y)) >= first, y, EMPTY)
+
+
+def _compared(scores: dict[str, Score], gain: ProxyGain | None) -> Compared:
+    """What segments are scored with."""
+    best = min(scores, key=lambda name: loss_of(scores[name]))
+    direct = gain.over.against if gain else stand_ins({name: loss_of(scores[name]) for name in scores}).get("direct")
+    return Compared(DEFAULT if DEFAULT in scores else None, direct, best, gain.name if gain else None)
 
 
 def default_weights(task: Task, rows: LogRows, found: Backtest, proxy: str | None) -> dict[str, Array] | None:

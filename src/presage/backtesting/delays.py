@@ -8,6 +8,7 @@ from presage.backtesting.over_time import DAY, MINUTE
 from presage.logs.rows import LogRows, SignalRows
 from presage.logs.signals import NEVER_AT
 from presage.spaces import Array
+from presage.task.spans import ROW
 
 STEPS = 240
 """How many points a curve has."""
@@ -27,7 +28,7 @@ class DelayCurve(NamedTuple):
     shares: dict[str, Array]  # by signal, [G]
 
 
-def known_after(rows: LogRows) -> DelayCurve:
+def known_after(rows: LogRows, *, in_rows: bool = False) -> DelayCurve:
     """The delay curves of the proxies of a log and of its outcome, by when they became known."""
     signals = {proxy_label(proxy.name): proxy for proxy in rows.proxies} | {OUTCOME: rows.outcome}
     end, longest = int(rows.shown_at[-1]), 0
@@ -37,10 +38,10 @@ def known_after(rows: LogRows) -> DelayCurve:
         longest = max(longest, int(_delay(rows, signal).max(where=there, initial=0)))
     oldest = int(rows.shown_at[int(len(rows.shown_at) * LEAST)])
     after = np.linspace(0, max(min(round(longest * 1.05), end - oldest), 1), STEPS).astype(np.int64)
-    unit = next((name for name, size in UNITS.items() if longest >= 2 * size), "minutes")
+    unit = "rows" if in_rows else next((name for name, size in UNITS.items() if longest >= 2 * size), "minutes")
     age = end - rows.shown_at
     shares = {name: known_share(age, _delay(rows, signal), after) for name, signal in signals.items()}
-    return DelayCurve(unit, after / UNITS[unit], shares)
+    return DelayCurve(unit, after / (ROW if in_rows else UNITS[unit]), shares)
 
 
 def proxy_label(name: str) -> str:

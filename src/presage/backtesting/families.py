@@ -9,6 +9,14 @@ from presage.forecasters.contract import Family
 FAMILIES: tuple[Family, ...] = get_args(Family)
 """From what knows least to what is made of the others."""
 
+MEANINGS = {
+    "direct": "learns only from outcomes, item by item, once they arrive",
+    "factored": "learns at once which early signs an item shows, and from all items together what a sign leads to",
+    "residual": "is factored with a correction for each item, learnt from the item's own outcomes",
+    "mixture": "weighs all of these by how well they have done so far: the default, which needs no choice",
+}
+"""What the forecasters of a family are, in one sentence each."""
+
 DIRECT = ("direct-table-backing-off", "direct-table-shrunk", "direct-table", "direct-network")
 """What a mixture is compared with: the first of these that was played."""
 
@@ -20,6 +28,16 @@ def family_of(name: str) -> str:
     'residual'
     """
     return CATALOGUE[name].family
+
+
+def told_families(played: Collection[str]) -> list[str]:
+    """A sentence on each family that has a forecaster among those played.
+
+    >>> told_families(["marginal", "direct-table"])
+    ['direct learns only from outcomes, item by item, once they arrive.']
+    """
+    families = {family_of(name) for name in played}
+    return [f"{family} {meaning}." for family, meaning in MEANINGS.items() if family in families]
 
 
 def direct_counterpart(name: str, played: Collection[str]) -> str | None:

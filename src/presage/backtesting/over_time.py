@@ -6,9 +6,11 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from presage.backtesting.replay import Said
+from presage.charts.over_time import ALIKE
 from presage.drivers.threads import over_cores
 from presage.metrics.losses import log_loss
 from presage.spaces import Array
+from presage.task.spans import ROW, row_at
 
 MINUTE = 60_000_000
 DAY = 24 * 60 * MINUTE
@@ -16,6 +18,9 @@ DAY = 24 * 60 * MINUTE
 
 SPANS = tuple(n * MINUTE for n in (1, 5, 15, 60, 180, 360, 720)) + tuple(n * DAY for n in (1, 2, 7, 14, 28, 91, 364))
 """How long a block can be."""
+
+ROW_SPANS = tuple(n * 10**power * ROW for power in range(9) for n in (1, 2, 5))
+"""How many rows a block can be, in a log without times."""
 
 MOST = 80
 """How many blocks there may be."""
@@ -30,6 +35,20 @@ class TimeBlocks(NamedTuple):
     edges: Array  # int64 [B + 1]: microseconds since 1970 UTC at which each begins, and the last ends
     rows: Array  # int64 [B + 1]: the first row of each, and the row after the last
     span: int  # how long a block is, in microseconds; longer where little is known
+    in_rows: bool = False  # whether the log has no times, so that a second stands for a row
+
+    def told(self, at: int) -> str:
+        """A moment as sentences have it: a date, with the time where blocks are short, or a row.
+
+        >>> TimeBlocks(np.arange(2), np.arange(2), DAY).told(1_704_067_200_000_000)
+        '2024-01-01'
+        >>> TimeBlocks(np.arange(2), np.arange(2), DAY, in_rows=True).told(12_000 * ROW)
+        'row 12,000'
+        """
+        if self.in_rows:
+            return row_at(at)
+        text = moment(at)
+        return text[:10] if self.span >= DAY else f"{text[:10]} {text[11:16]} UTC"
 
     def each(self) -> Iterator[slice]:
         """The rows of each block."""
@@ -37,7 +56,7 @@ class TimeBlocks(NamedTuple):
             yield slice(int(first), int(after))
 
 
-def time_blocks(shown_at: Array, scored: Array) -> TimeBlocks:
+def time_blocks(shown_at: Array, scored: Array, *, in_rows: bool = False) -> TimeBlocks:
     """Blocks of equal time over the rows [N] that are scored (bool); one with hardly any is joined to its neighbour.
 
     >>> days = np.arange(100) * DAY
@@ -46,8 +65,9 @@ def time_blocks(shown_at: Array, scored: Array) -> TimeBlocks:
     """
     places = np.flatnonzero(scored)
     first, last = int(shown_at[places[0]]), int(shown_at[places[-1]])
-    span = next((s for s in SPANS if (last - first) // s < MOST - 1), -(-(last - first) // (MOST - 1)))
-    begin = (first - MONDAY) // span * span + MONDAY
+    spans, origin = (ROW_SPANS, 0) if in_rows else (SPANS, MONDAY)
+    span = next((s for s in spans if (last - first) // s < MOST - 1), -(-(last - first) // (MOST - 1)))
+    begin = (first - origin) // span * span + origin
     edges = np.arange(begin, last + 1, span)
     rows = np.searchsorted(shown_at, edges, side="left")
     known = np.searchsorted(places, rows, side="left")  # how many are scored before each edge
@@ -58,7 +78,7 @@ def time_blocks(shown_at: Array, scored: Array) -> TimeBlocks:
             kept.append(block)
             before = int(known[block])
     end = int(np.searchsorted(shown_at, last, side="right"))
-    return TimeBlocks(np.append(edges[kept], edges[-1] + span), np.append(rows[kept], end), span)
+    return TimeBlocks(np.append(edges[kept], edges[-1] + span), np.append(rows[kept], end), span, in_rows)
 
 
 def block_means(values: Array, blocks: TimeBlocks) -> Array:  # [B]
@@ -79,12 +99,22 @@ class OverTime(NamedTuple):
     new_rows: Array  # int64 [B]: how many of them are of new instances
     losses: dict[str, Array]  # by forecaster, [B]
     new: dict[str, Array]  # the same on rows of new instances
+    first: int = 0  # the first row that was shown once some outcome was known
+
+    @property
+    def learnt(self) -> Array:
+        """Which blocks hold only rows that were shown once some outcome was known: bool [B]."""
+        return self.blocks.rows[:-1] >= self.first
+
+    def from_first(self, values: Array) -> Array:
+        """Values [B] as charts show them: NaN before any outcome is known, where nobody can know better."""
+        return np.where(self.learnt, values, np.nan)
 
     def as_json(self) -> list[dict[str, Any]]:
         """One entry for each block: when it begins, how many rows it has, and the mean loss by forecaster."""
         return [
             {
-                "start": moment(start),
+                "start": self.blocks.told(int(start)) if self.blocks.in_rows else moment(start),
                 "rows": int(self.rows[block]),
                 "losses": {name: _short(values[block]) for name, values in self.losses.items()},
             }
@@ -101,8 +131,11 @@ def moment(microseconds: int) -> str:
     return f"{np.datetime_as_string(np.datetime64(int(microseconds), 'us'), unit='s')}Z"
 
 
-def losses_over_time(said: Said, y: Array, new: Array, blocks: TimeBlocks) -> OverTime:
-    """What each forecaster lost in each block of time, by what it said of outcomes y [N]; `new` [N] marks new rows."""
+def losses_over_time(said: Said, y: Array, new: Array, blocks: TimeBlocks, first: int = 0) -> OverTime:
+    """What each forecaster lost in each block of time, by what it said of outcomes y [N]; `new` [N] marks new rows.
+
+    `first` is the first row that was shown once some outcome was known.
+    """
 
     def means(name: str) -> tuple[Array, Array]:
         losses = log_loss(said[name], y)
@@ -112,27 +145,36 @@ def losses_over_time(said: Said, y: Array, new: Array, blocks: TimeBlocks) -> Ov
     scored = y >= 0
     counts = [np.array([np.count_nonzero(part[rows]) for rows in blocks.each()]) for part in (scored, scored & new)]
     losses, on_new = ({name: parts[place] for name, parts in each.items()} for place in (0, 1))
-    return OverTime(blocks, counts[0], counts[1], losses, on_new)
+    return OverTime(blocks, counts[0], counts[1], losses, on_new, first)
 
 
-def ahead_since(over_time: OverTime, ours: str, other: str) -> int | None:
-    """The block from whose beginning on the sum of losses of `ours`, from the start of the log, is below the other's.
+def ahead_since(gain: Array, first: int) -> int | None:
+    """The row from which on a gain [N], summed from the row `first` on, stays above 0; None if it does not end there.
 
-    None if it is not below at the end.
+    `first` is the first row that was shown once some outcome was known: before it, what parts two sums is rounding.
+    Rows that are not scored are NaN.
+
+    >>> ahead_since(np.array([9.0, -1.0, 0.5, np.nan, 2.0, -0.5]), first=1)
+    4
     """
-    lead = np.nancumsum((over_time.losses[other] - over_time.losses[ours]) * over_time.rows)
+    lead = np.nancumsum(gain[first:], dtype=np.float64)
     behind = np.flatnonzero(lead <= 0)
-    if not len(behind):
-        return 0
-    return None if behind[-1] == len(lead) - 1 else int(behind[-1]) + 1
+    since = int(behind[-1]) + 1 if len(behind) else 0
+    return first + since if since < len(lead) else None
 
 
-def best_in_blocks(losses: Mapping[str, Array]) -> list[str | None]:
-    """The forecaster with the least loss in each block; None where nothing is known."""
+def best_in_blocks(losses: Mapping[str, Array]) -> list[tuple[str, ...]]:
+    """The forecasters with the least loss in each block, best first: several where they are alike.
+
+    Empty where nothing is known, or where all are alike.
+    """
     names, values = list(losses), np.stack(list(losses.values()))
-    known = ~np.isnan(values).any(axis=0)
-    least = np.where(known, np.where(known, values, 0).argmin(axis=0), -1)
-    return [names[place] if place >= 0 else None for place in least]
+    best = []
+    for block in values.T:
+        order = np.argsort(block, kind="stable")
+        close = [names[place] for place in order if block[place] - block[order[0]] <= ALIKE]
+        best.append(() if np.isnan(block).any() or len(close) == len(names) > 1 else tuple(close))
+    return best
 
 
 def _short(number: float) -> float | None:

@@ -9,18 +9,19 @@ import numpy as np
 
 from presage.backtesting.backtest import Backtest, BacktestSeconds
 from presage.backtesting.delays import OUTCOME, DelayCurve
-from presage.backtesting.families import family_of
+from presage.backtesting.families import family_of, told_families
 from presage.backtesting.leak_check import LeakCheck
 from presage.backtesting.over_time import OverTime, TimeBlocks
 from presage.backtesting.score_columns import score_table
-from presage.charts.over_time import Times, delays_chart, over_time_chart, signal_lines, winners_chart
+from presage.backtesting.segments import segment_tables
+from presage.charts.over_time import ALIKE, Times, delays_chart, over_time_chart, signal_lines, winners_chart
 from presage.charts.pages import PageSection, Panel, paragraph, table, word_table
 from presage.charts.panels import reliability_chart
 from presage.charts.style import family_lines, key, points_key
 from presage.logs.rows import LogRows
 from presage.metrics.calibration import Reliability
 from presage.spaces import Array
-from presage.task.spans import in_words
+from presage.task.spans import ROW, in_words
 
 
 class ProxyCard(NamedTuple):
@@ -64,19 +65,56 @@ StandIns = Mapping[str, str]
 """By family, the forecaster that stands for it."""
 
 
+def page_top(found: Backtest) -> str:
+    """What stands above the verdict: warnings of the log, how often outcomes come, and what the early sign tells."""
+    warned = "".join(
+        f'<div class="warning"><p><b>{html.escape(warning.words)}</b></p><p><small>{html.escape(warning.kind)}'
+        f"{html.escape(_evidence(warning.evidence))}</small></p></div>"
+        for warning in found.warnings
+    )
+    head, rows = found.rates.text_table()
+    return warned + paragraph(found.rates.sentence) + table(head, rows, strong=len(rows) - 1)
+
+
+def _evidence(figures: Mapping[str, Any]) -> str:
+    return "".join(f", {name} {value:.4g}" if isinstance(value, float) else f", {name} {value}"
+                   for name, value in figures.items())  # fmt: skip
+
+
+def meaning_section(found: Backtest) -> PageSection:
+    """What the families of forecasters are."""
+    lines = "".join(f"<li>{html.escape(line)}</li>" for line in told_families(found.scores))
+    return PageSection("What was compared", f'<ul class="meanings">{lines}</ul>')
+
+
+def segment_section(found: Backtest) -> PageSection:
+    """The scores of each segment."""
+    compared = found.compared
+    named = {"default": compared.default, "direct": compared.direct, "best": compared.best}
+    words = ", ".join(f"{role} is {name}" for role, name in named.items() if name)
+    if compared.ours:
+        words += f"; the gain is that of {compared.ours} over {compared.direct}"
+    text = f"Predictions with a known outcome, shown once some outcome was known. Of the forecasters {words}."
+    tables = "".join(table(*each) for each in segment_tables(found.segments, compared))
+    return PageSection("By segment", paragraph(text) + tables)
+
+
 def loss_section(over_time: OverTime, shown: StandIns, rows: LogRows) -> PageSection:
-    """Loss over time, and how much less than the marginal."""
+    """Loss over time, and how much less than the marginal, from the first known outcome on."""
+    if not over_time.learnt.any():
+        why = "No outcome was known before the last predictions that can be scored: there is nothing to draw."
+        return PageSection("Loss over time", paragraph(why))
     times = _times(over_time.blocks)
-    losses = _of_families(over_time.losses, shown)
-    first = {"first outcomes known": float(rows.outcome.known_at.min()) / 1000}
+    losses = _of_families(over_time, over_time.losses, shown)
+    first = {"first outcomes known": _places(over_time.blocks, rows.outcome.known_at.min())}
     panels = [Panel("Log loss (nats per prediction)", over_time_chart(times, losses, "log loss", first))]
     less = {family: losses["marginal"] - values for family, values in losses.items() if family != "marginal"}
     if less:
         chart = over_time_chart(times, less, "nats less than the marginal", first, zero=True)
         panels.append(Panel("How much less than the running marginal: the higher the better", chart))
     words = (
-        f"The mean loss in {_spans(over_time.blocks)}. The best forecaster of each family stands for it; all of them "
-        "are in over_time.csv."
+        f"The mean loss in {_spans(over_time.blocks)}. Before the first outcome is known all predict the same, and "
+        "nothing is drawn. The best forecaster of each family stands for it; all of them are in over_time.csv."
     )
     return PageSection("Loss over time", paragraph(words) + key(family_lines(list(shown)), shown), panels)
 
@@ -84,13 +122,14 @@ def loss_section(over_time: OverTime, shown: StandIns, rows: LogRows) -> PageSec
 def winner_section(over_time: OverTime, shown: StandIns) -> PageSection:
     """The best family over time, over all rows and over those of new instances."""
     times = _times(over_time.blocks)
-    panels = [Panel("All predictions", winners_chart(times, _of_families(over_time.losses, shown)))]
+    panels = [Panel("All predictions", winners_chart(times, _of_families(over_time, over_time.losses, shown)))]
     if over_time.new_rows.any():
-        chart = winners_chart(times, _of_families(over_time.new, shown))
+        chart = winners_chart(times, _of_families(over_time, over_time.new, shown))
         panels.append(Panel("New instances: a proxy is known of them and no outcome yet", chart))
     words = (
-        "In each block of time the family with the least loss has the dark cell in its colour; of the others, the "
-        "greyer a cell the nearer it comes. Blocks are blank in which all are alike, as before the first outcome."
+        "In each block of time the family with the least loss has the dark cell in its colour; several do where they "
+        f"tie, within {ALIKE} nats. Of the others, the greyer a cell the nearer it comes. Blocks are blank in which "
+        "all are alike, and before the first outcome is known."
     )
     return PageSection("Best over time", paragraph(words), panels)
 
@@ -132,16 +171,21 @@ def reliability_section(tables: Mapping[str, Sequence[Reliability]], outcomes: S
     return PageSection("Reliability", paragraph(words) + points_key(list(names), names), panels, small=True)
 
 
-def _of_families(losses: Mapping[str, Array], shown: StandIns) -> dict[str, Array]:
-    return {family: losses[name] for family, name in shown.items()}
+def _of_families(over_time: OverTime, losses: Mapping[str, Array], shown: StandIns) -> dict[str, Array]:
+    return {family: over_time.from_first(losses[name]) for family, name in shown.items()}
+
+
+def _places(blocks: TimeBlocks, at: Any) -> Any:
+    """Moments as charts have them: in milliseconds, or as numbers of rows."""
+    return at / (ROW if blocks.in_rows else 1000)
 
 
 def _times(blocks: TimeBlocks) -> Times:
-    return Times(blocks.edges / 1000, "", dates=True)
+    return Times(_places(blocks, blocks.edges), "row" if blocks.in_rows else "", dates=not blocks.in_rows)
 
 
 def _spans(blocks: TimeBlocks) -> str:
-    return f"blocks of {in_words(blocks.span)}, longer where little is known"
+    return f"blocks of {in_words(blocks.span, blocks.in_rows)}, longer where little is known"
 
 
 def score_section(found: Backtest) -> PageSection:
@@ -149,9 +193,10 @@ def score_section(found: Backtest) -> PageSection:
     head, rows = score_table(found.scores)
     words = (
         f"{found.rows:,} predictions of {found.instances:,} instances. Log loss in nats, the less the better, with "
-        "half the length of its 95 % interval by block bootstrap over time. Gains are row by row: on the running "
-        "marginal, and over the direct forecaster that is built alike. New instances are those of which a proxy is "
-        "known and no outcome yet. AUC is the mean over outcomes."
+        "half the length of its 95 % interval by block bootstrap over time; over all rows, and over those shown once "
+        "the first outcome was known, before which all predict the same. Gains are row by row over all rows: on the "
+        "running marginal, and over the direct forecaster that pools in the same way. New instances are those of which "
+        "a proxy is known and no outcome yet. AUC is the mean over outcomes."
     )
     if "delay cost" in head:
         words += " The delay cost is how much less a twin loses that gets all feedback at once."
@@ -174,17 +219,22 @@ def _card(name: str, verdict: str, facts: Any) -> str:
 
 
 def check_section(found: Backtest, run: BacktestRun) -> PageSection:
-    """That nothing leaked, and what was left out."""
+    """That no score used feedback before its moment, and what was left out."""
     left = "".join(f"<li>{html.escape(line)}</li>" for line in run.left_out)
     listed = f"<p>Left out when the log was read, or not known:</p><ul>{left}</ul>"
-    words = paragraph(leak_words(found.leak_check))
+    words = paragraph(order_words(found.leak_check))
     return PageSection("Checks", words + (listed if left else paragraph("No row was left out.")))
 
 
-def leak_words(check: LeakCheck) -> str:
-    """What the leak check found."""
-    moved = f"{check.moved:,} EARLIER SCORES MOVED: please report this" if check.moved else "no earlier score moved"
-    return f"Leak check: {check.tampered:,} labels that became known later were changed, and {moved}."
+def order_words(check: LeakCheck) -> str:
+    """What the check of the order of time found, and what it cannot see."""
+    changed = f"Order of time: {check.tampered:,} labels that became known later were changed, and"
+    if check.moved:
+        return f"{changed} {check.moved:,} EARLIER SCORES MOVED: please report this."
+    return (
+        f"{changed} no earlier score moved: no score used feedback before its moment. What this cannot see is a "
+        "feature that already contains the outcome."
+    )
 
 
 def run_section(run: BacktestRun) -> PageSection:

@@ -13,6 +13,7 @@ from presage.backtesting.backtest import Backtest, BacktestSeconds, groups_of, p
 from presage.backtesting.page import BacktestRun, ProxyCard
 from presage.backtesting.report import report_files
 from presage.backtesting.score_columns import score_rows, score_table
+from presage.backtesting.segments import by_column, segment_columns
 from presage.backtesting.tables import over_time_table
 from presage.charts.pages import paragraph, table
 from presage.dataframes import Table
@@ -70,6 +71,11 @@ class BacktestResult:
         return Table(over_time_table(self.found.over_time))
 
     @property
+    def by(self) -> Table:
+        """A row for each segment of the columns that scores were wanted by; empty where there were none."""
+        return Table(segment_columns(self.found.segments, self.found.compared))
+
+    @property
     def predictions(self) -> Table:
         """A row for each prediction: its id, when it was made, its outcome, and FORECASTER_VALUE probabilities."""
         values, symbols = np.array([*self.task.outcome.values, None], object), self.rows.outcome.symbols
@@ -114,7 +120,8 @@ class BacktestResult:
 
     def _repr_html_(self) -> str:
         strong = list(self.found.scores).index(self.best)
-        return "".join(map(paragraph, self.verdict)) + table(*score_table(self.found.scores), strong=strong)
+        rates = table(*self.found.rates.text_table())
+        return "".join(map(paragraph, self.verdict)) + rates + table(*score_table(self.found.scores), strong=strong)
 
     def _cards(self, progress: Progress) -> tuple[list[ProxyCard], str]:
         """The report cards of the task's proxies; or why there are none."""
@@ -135,6 +142,8 @@ def backtest(
     engine: str = "duckdb",
     twins: bool = False,
     as_served: bool = False,
+    by: Sequence[str] | str = (),
+    skip_bad_lines: bool = False,
     seed: int = 0,
     progress: Progress = silent,
 ) -> BacktestResult:
@@ -148,6 +157,8 @@ def backtest(
         engine: "duckdb" or "spark".
         twins: Whether each is also played without delays: what waiting costs it.
         as_served: Whether the log was exported from a service: each row sees what its model had.
+        by: Features, or other columns of the log, by which the rows are cut into segments that are scored apart.
+        skip_bad_lines: Whether lines of CSV or NDJSON that cannot be read are left out and counted.
         seed: Seed for all random draws.
         progress: Shows how far it is.
     """
@@ -156,13 +167,16 @@ def backtest(
     if as_served:
         task = exported(task)
     names = _names(task, proxy, forecasters)
+    wanted = {name: by_column(task, name) for name in ([by] if isinstance(by, str) else by)}
     started = time.perf_counter()
     with progress("reading the log", None):
-        task = resolve_cuts(task, log, engine=engine)
-        rows, left_out = read_log(task, log, engine=engine)
+        task = resolve_cuts(task, log, engine=engine, skip_bad_lines=skip_bad_lines)
+        rows, left_out = read_log(
+            task, log, engine=engine, skip_bad_lines=skip_bad_lines, extra=tuple(dict.fromkeys(wanted.values()))
+        )
     read, compiled = time.perf_counter() - started, compiling_seconds()
     with progress("backtest: forecasters", len(played_names(names)) * (1 + twins)) as step:
-        found = run_backtest(task, rows, names, seed, lambda _: step(1), proxy=proxy, twins=twins)
+        found = run_backtest(task, rows, names, seed, lambda _: step(1), proxy=proxy, twins=twins, by=wanted)
     played = time.perf_counter() - started - read
     compiling = min(compiling_seconds() - compiled, played)  # forecasters that are compiled side by side add up
     seconds = BacktestSeconds(read, compiling, played - compiling)
@@ -174,6 +188,7 @@ def backtest(
         "forecasters": list(found.scores),
         "engine": engine,
         "twins": twins,
+        "by": list(wanted),
     }
     if cuts := found_cuts(task):
         settings["edges"] = cuts
@@ -195,9 +210,9 @@ def _card(card: Card) -> ProxyCard:
     facts = [
         ("tells of the outcome", f"{card.information} of {card.entropy.value:.3g} nats there are to know"),
         ("left to the instance", f"{card.gap} nats"),
-        ("share that passes through it", str(card.share)),
+        ("share of the differences between items it captures", str(card.share)),
         ("gain on new instances", f"{card.gain} nats"),
-        ("comes before the outcome by", f"{card.lead} days"),
+        ("comes before the outcome by", f"{card.lead} {card.unit}s"),
         ("p-value of being the same over time and cohorts", f"{card.stability_p:.2g}"),
         ("values", str(card.symbols)),
     ]

@@ -56,6 +56,7 @@ def _over_direct(part: str) -> Callable[[Score], Value]:
 
 COLUMNS = (
     ScoreColumn("log_loss", "log loss", lambda score: score.losses.overall, ("low", "high")),
+    ScoreColumn("log_loss_from_first_outcome", "from first outcome", lambda score: score.losses.from_first),
     ScoreColumn("new_instances", "new: log loss", lambda score: score.losses.new_instances),
     ScoreColumn("gain", "gain on marginal", lambda score: score.losses.gain),
     ScoreColumn("direct", "", _over_direct("against")),
@@ -69,10 +70,17 @@ COLUMNS = (
     ScoreColumn("auc", "AUC", lambda score: score.auc),
 )
 
-INTERVALS = ("log_loss", "new_instances", "gain", "over_direct", "over_direct_new", "delay_cost")
+INTERVALS = (
+    *("log_loss", "log_loss_from_first_outcome", "new_instances"),
+    "gain",
+    "over_direct",
+    "over_direct_new",
+    "delay_cost",
+)
 
 SHOWN = (
-    *("log_loss", "gain", "over_direct", "new_instances", "over_direct_new", "delay_cost"),
+    *("log_loss", "log_loss_from_first_outcome", "gain", "over_direct"),
+    *("new_instances", "over_direct_new", "delay_cost"),
     *("calibration_error", "auc", "ndcg", "mean_average_precision"),
 )
 """The columns that the terminal and the page show, in their order."""

@@ -78,6 +78,7 @@ class ScoredLosses(NamedTuple):
     gain: Interval  # how far it lies below the running marginal
     over_direct: OverDirect | None = None  # the one that is built like it
     delay_cost: Interval | None = None  # how far it lies above its twin without delays, if that was played
+    from_first: Interval | None = None  # on rows that were shown once some outcome was known
 
 
 class Score(NamedTuple):
@@ -95,9 +96,14 @@ class Score(NamedTuple):
         return self._replace(losses=self.losses._replace(delay_cost=cost))
 
 
-def score_log(said: Said, y: Array, new: Array, group: Array | None, against: Array) -> dict[str, Score]:
-    """The score of each forecaster by what it said of outcomes y [N]; `against` [N] are the marginal's losses."""
-    losses, known = _losses(said, y, new, against), y >= 0
+def score_log(
+    said: Said, y: Array, new: Array, group: Array | None, against: Array, *, first: int = 0
+) -> dict[str, Score]:
+    """The score of each forecaster by what it said of outcomes y [N]; `against` [N] are the marginal's losses.
+
+    `first` is the first row that was shown once some outcome was known.
+    """
+    losses, known = _losses(said, y, new, against, first), y >= 0
 
     def score(name: str) -> Score:
         parts = said[name], y, group
@@ -121,12 +127,22 @@ def _only(losses: Array, rows: Array) -> Array:
     return np.where(rows, losses, np.float32(np.nan))
 
 
-def _losses(said: Said, y: Array, new: Array, against: Array) -> dict[str, ScoredLosses]:
+def percent_of(gain: Interval, loss: float) -> Interval:
+    """A gain in nats as percent of a log loss.
+
+    >>> percent_of(Interval(0.02, 0.01, 0.03), 0.5)
+    Interval(mean=4.0, low=2.0, high=6.0)
+    """
+    return Interval(*(100 * part / loss for part in gain))
+
+
+def _losses(said: Said, y: Array, new: Array, against: Array, first: int) -> dict[str, ScoredLosses]:
     """The mean losses of each forecaster."""
 
     def losses(name: str) -> ScoredLosses:  # one series after the other: together those of a long log take much memory
         own, direct = log_loss(said[name], y), direct_counterpart(name, said)
         found = ScoredLosses(bootstrap_mean(own), bootstrap_mean(_only(own, new)), bootstrap_mean(against - own))
+        found = found._replace(from_first=bootstrap_mean(_only(own, np.arange(len(own)) >= first)))
         if direct is None:
             return found
         return found._replace(over_direct=_over(direct, log_loss(said[direct], y) - own, new))

@@ -1,12 +1,13 @@
-"""The verdict on a log in plain words: what forecasts best, whether the proxy pays, whether the default is safe."""
+"""The verdict on a log in plain words: whether the early sign is worth using, what to do next, what forecasts best."""
 
 import math
+from enum import Enum
 from typing import NamedTuple
 
 from presage.backtesting.leak_check import LeakCheck
-from presage.backtesting.over_time import DAY, OverTime, ahead_since, moment
 from presage.backtesting.scores import OverDirect, Score
 from presage.metrics.intervals import Interval
+from presage.proxies.judge import WORTH_HAVING
 
 SAFE = 0.01
 """How many nats per prediction the default may lie above the best forecaster in hindsight and still be called safe."""
@@ -14,16 +15,65 @@ SAFE = 0.01
 Scores = dict[str, Score]
 
 
+class Worth(Enum):
+    """What a gain comes to, by its interval."""
+
+    GAIN = "a gain"
+    NONE = "less than a gain worth having, for certain"
+    UNCLEAR = "either may be true"
+
+
+def worth(percent: Interval) -> Worth:
+    """What a gain in percent of the direct log loss comes to.
+
+    >>> [worth(Interval(*each)).name for each in ((2.1, 1.4, 2.8), (0.1, -0.1, 0.3), (3.3, -3.0, 9.6))]
+    ['GAIN', 'NONE', 'UNCLEAR']
+    """
+    if percent.high < 100 * WORTH_HAVING:
+        return Worth.NONE
+    return Worth.GAIN if percent.low > 0 else Worth.UNCLEAR
+
+
 class ProxyGain(NamedTuple):
-    """What the proxy gains: the best forecaster that learns through it, against the best that does not."""
+    """What the proxy gains: the best forecaster that learns through it, against the best that does not.
+
+    Before any outcome is known both say the same: rows that were shown by then would water the gain down.
+    """
 
     name: str
-    over: OverDirect
+    over: OverDirect  # over all rows
+    learnt: OverDirect  # over the rows that were shown once some outcome was known; NaN where there are none
+    percent: Interval  # the same gain in percent of the direct forecaster's log loss
+    percent_new: Interval  # and on new instances
+    since: str | None = None  # from when on it has been ahead, summed from the first known outcome
+
+    @property
+    def helps(self) -> bool:
+        """Whether it is worth using, over all rows or on new instances."""
+        return Worth.GAIN in self._worths
+
+    @property
+    def useless(self) -> bool:
+        """Whether it is not worth using, for certain."""
+        return Worth.UNCLEAR not in self._worths and not self.helps
+
+    @property
+    def _worths(self) -> list[Worth]:
+        return [worth(percent) for percent in (self.percent, self.percent_new) if not math.isnan(percent.mean)]
 
 
-def verdict(scores: Scores, gain: ProxyGain | None, over_time: OverTime, leaks: LeakCheck, default: str) -> list[str]:
-    """Sentences from the most to the least important."""
-    said = [_best(scores), *_proxy(gain, over_time), *_default(scores, default), *_waiting(scores, default)]
+def verdict(
+    scores: Scores, gain: ProxyGain | None, leaks: LeakCheck, default: str, *, warned: bool = False
+) -> list[str]:
+    """Sentences from the most to the least important: the early sign, what to do next, and then the figures.
+
+    `warned` is whether there are warnings of the log, which come first then.
+    """
+    after = (
+        ["Next: look into the warnings first; what follows holds only if they have a good reason."] if warned else []
+    )
+    said = [*_proxy(gain), *after, *_next(scores, gain, default), *_nats(gain), _best(scores)]
+    said += [*_default(scores, default), *_waiting(scores, default)]
     if leaks.moved:
         return [f"Do not trust these numbers: {leaks.moved:,} scores moved when later labels were changed.", *said]
     return said
@@ -57,44 +107,90 @@ def _best(scores: Scores) -> str:
     )
 
 
-def _proxy(gain: ProxyGain | None, over_time: OverTime) -> list[str]:
+def _proxy(gain: ProxyGain | None) -> list[str]:
+    """Whether the early sign is worth using, over all predictions and on new items."""
     if gain is None:
-        return ["Whether the proxy pays cannot be told: no forecaster was played with it and none without."]
-    name, over = gain
-    words = [f"{_pays(name, over)} {_on_new(over)}"]
-    since = ahead_since(over_time, name, over.against)
-    if since is not None and over.overall.low > 0:
-        words.append(f"Summed from the start, it has been ahead since {_date(over_time, since)}.")
-    return [" ".join(words)]
+        return ["Whether to use the early sign cannot be told: no forecaster was played with it and none without."]
+    if math.isnan(gain.percent.mean):
+        why = "no outcome was known before the last predictions that can be scored"
+        return [f"Too little data to tell whether the early sign is worth using: {why}."]
+    found = worth(gain.percent)
+    overall = {
+        Worth.GAIN: f"Using the early sign lowers log loss by {_percent(gain.percent)}.",
+        Worth.NONE: f"Not worth using: {_at_most(gain.percent)}.",
+        Worth.UNCLEAR: f"Too little data to tell whether the early sign is worth using: {_anything(gain.percent)}.",
+    }[found]
+    if gain.since is not None and found is Worth.GAIN:
+        overall += f" It has been ahead since {gain.since}, summed from the first known outcome on."
+    return [overall, _on_new(gain)]
 
 
-def _pays(name: str, over: OverDirect) -> str:
-    gain, pair = over.overall, f"{over.against}, the best that learns from outcomes only"
-    if gain.low > 0:
-        return f"The proxy pays: {_loss(name)} {within(gain)} below that of {pair}."
-    if gain.high < 0:
-        return f"The proxy does not pay over all rows: {_loss(name)} {within(_turned(gain))} above that of {pair}."
-    return f"Over all rows the proxy makes no clear difference: {_loss(name)} {_below(gain)} that of {pair}."
+def _on_new(gain: ProxyGain) -> str:
+    percent, where = gain.percent_new, "on new items (a known proxy, no outcome yet)"
+    if math.isnan(percent.mean):
+        return f"There are too few predictions {where} to tell what it does there."
+    return {
+        Worth.GAIN: f"O{where[1:]} it lowers log loss by {_percent(percent)}.",
+        Worth.NONE: f"O{where[1:]} it is not worth using: {_at_most(percent)}.",
+        Worth.UNCLEAR: f"O{where[1:]} there is too little data to tell: {_anything(percent)}.",
+    }[worth(percent)]
 
 
-def _on_new(over: OverDirect) -> str:
-    gain = over.new_instances
-    if math.isnan(gain.mean):
-        return "There are too few new instances (a known proxy, no outcome yet) to tell."
-    where = "On new instances (a known proxy, no outcome yet)"
-    if gain.low > 0:
-        return f"{where} it is {within(gain)} below."
-    if gain.high < 0:
-        return f"{where} it is {within(_turned(gain))} above."
-    return f"{where} the difference is {within(gain)}: nothing clear."
+def _nats(gain: ProxyGain | None) -> list[str]:
+    """The same in nats."""
+    if gain is None or math.isnan(gain.percent.mean):
+        return []
+    pair = f"that of {gain.over.against}, the best that learns only from outcomes"
+    words = f"In nats per prediction: {_loss(gain.name)} {_below(gain.learnt.overall)} {pair}"
+    new = gain.learnt.new_instances
+    return [f"{words}; on new items {_below(new)}." if not math.isnan(new.mean) else f"{words}."]
+
+
+def _percent(percent: Interval) -> str:
+    mean, low, high = (round(part, 1) + 0.0 for part in percent)  # 0.0 rather than -0.0
+    return f"{mean:.1f} % ({low:.1f} to {high:.1f})"
+
+
+def _at_most(percent: Interval) -> str:
+    """A gain that is certainly too small."""
+    if percent.high <= 0:
+        return f"the early sign raises log loss by {_percent(_turned(percent))}"
+    return f"the early sign lowers log loss by at most {percent.high:.1f} %"
+
+
+def _anything(percent: Interval) -> str:
+    """A gain of which little is known: how log loss may change."""
+    return f"it changes log loss by anything from {-percent.high:+.1f} % to {-percent.low:+.1f} %"
+
+
+def _next(scores: Scores, gain: ProxyGain | None, default: str) -> list[str]:
+    """What to do next."""
+    if gain is None:
+        return []
+    behind = _behind(scores, default)
+    use = default if behind is not None and behind[1] <= SAFE else min(scores, key=lambda name: loss_of(scores[name]))
+    if gain.helps:
+        return [f"Next: use {use}; presage serve runs it."]
+    if gain.useless:
+        other = "look for another early sign (presage proxies judges every candidate of a task)"
+        return [f"Next: {other}, or do without one: {gain.over.against}."]
+    return [f"Next: try a longer log or a shorter horizon of the outcome. Until then, {use} is a safe choice."]
+
+
+def _behind(scores: Scores, default: str) -> tuple[str, float] | None:
+    """The best of the other forecasters in hindsight, and how far the default lies above it; None without both."""
+    others = {name: loss_of(score) for name, score in scores.items() if name != default}
+    if default not in scores or not others:
+        return None
+    best = min(others, key=lambda name: others[name])
+    return best, loss_of(scores[default]) - others[best]
 
 
 def _default(scores: Scores, default: str) -> list[str]:
-    others = {name: loss_of(score) for name, score in scores.items() if name != default}
-    if default not in scores or not others:
+    found = _behind(scores, default)
+    if found is None:
         return []
-    best = min(others, key=lambda name: others[name])
-    behind = loss_of(scores[default]) - others[best]
+    best, behind = found
     name, own = f"The default ({default}), which needs no hindsight,", "its log loss is"
     if behind <= 0:
         return [f"{name} is safe here: {own} {-behind:.4f} below that of {best}, the best of the others in hindsight."]
@@ -126,8 +222,3 @@ def _below(gain: Interval) -> str:
 
 def _turned(interval: Interval) -> Interval:
     return Interval(-interval.mean, -interval.high, -interval.low)
-
-
-def _date(over_time: OverTime, block: int) -> str:
-    text = moment(over_time.blocks.edges[block])
-    return text[:10] if over_time.blocks.span >= DAY else f"{text[:10]} {text[11:16]} UTC"

@@ -102,14 +102,17 @@ def _moments(times: Times, marks: Mapping[str, float]) -> list[Any]:
 
 
 ALIKE = 1e-4
-"""If all come within so many nats, nobody wins."""
+"""Who comes within so many nats of the least loss wins as well; if all do, nobody wins."""
 
 CLOSE, FAR = "#c6c6c6", "#fbfbfb"
 """The shades of families that do not win: darker ones come nearer."""
 
 
 def winners_chart(times: Times, losses: Mapping[str, Array]) -> Any:
-    """A row for each family, a cell for each block of time [B]; the winner's cell has the colour of its family."""
+    """A row for each family, a cell for each block of time [B]; winners' cells have the colours of their families.
+
+    A tie has several winners. Blocks are blank in which all are alike, or nothing is known.
+    """
     names, values = list(losses), np.stack(list(losses.values()))  # [K, B]
     known = ~np.isnan(values).any(axis=0)
     behind = values - np.where(known, np.where(known, values, 0).min(axis=0), np.nan)
@@ -120,7 +123,7 @@ def winners_chart(times: Times, losses: Mapping[str, Array]) -> Any:
             "to": float(times.edges[block + 1]),
             "behind": short(behind[place, block]),
             "loss": short(values[place, block]),
-            "wins": bool(behind[place, block] <= 0),
+            "wins": bool(behind[place, block] <= ALIKE),
         }
         for place, name in enumerate(names)
         for block in np.flatnonzero(known & (np.where(known, behind, 0).max(axis=0) > ALIKE))

@@ -33,6 +33,11 @@ body { font: 16px/1.5 Helvetica, Arial, sans-serif; color: #1a1a1a; background: 
 h1 { font-size: 1.6rem; line-height: 1.25; } h2 { font-size: 1.2rem; margin: 2.6rem 0 .4rem; }
 p { max-width: 46rem; } .lead { font-size: 1.1rem; border-left: 4px solid #0072B2; padding-left: .9rem; }
 .lead p { margin: .5rem 0; } .caption { margin: 1.2rem 0 .2rem; font-weight: bold; font-size: .95rem; }
+.lead p:first-child { font-weight: bold; }
+.warning { background: #fdecea; border-left: 6px solid #c00000; padding: .5rem .9rem; margin: .6rem 0;
+  max-width: 46rem; }
+.warning p { margin: .2rem 0; } .warning small { color: #444; }
+.meanings { font-size: .95rem; color: #333; padding-left: 1.2rem; max-width: 46rem; } .meanings li { margin: .15rem 0; }
 .scroll { overflow-x: auto; margin: .6rem 0; }
 table { border-collapse: collapse; font-size: .9rem; font-variant-numeric: tabular-nums; }
 td, th { padding: .3rem 0 .3rem 1.1rem; text-align: right; border-bottom: 1px solid #ddd; white-space: nowrap;
@@ -56,8 +61,8 @@ footer { margin-top: 3rem; color: #555; font-size: .85rem; }
 _bundle: Callable[..., str] = vl_convert.javascript_bundle
 
 
-def page(title: str, lead: Sequence[str], sections: Sequence[PageSection], foot: str) -> bytes:
-    """A self-contained HTML page: title, the sentences that matter, then section after section."""
+def page(title: str, lead: Sequence[str], sections: Sequence[PageSection], foot: str, *, top: str = "") -> bytes:
+    """A self-contained HTML page: title, HTML for the `top`, the sentences that matter, then section after section."""
     panels = [panel for section in sections for panel in section.panels]
     names = [f"chart-{number}" for number in range(len(panels))]
     left = iter(names)
@@ -69,7 +74,7 @@ def page(title: str, lead: Sequence[str], sections: Sequence[PageSection], foot:
             '<meta name="viewport" content="width=device-width, initial-scale=1">',
             f'<meta http-equiv="Content-Security-Policy" content="{POLICY}">',
             f'<link rel="icon" href="data:,"><style>{STYLE}</style></head><body>',
-            f'<h1>{html.escape(title)}</h1><div class="lead">{"".join(map(paragraph, lead))}</div>',
+            f'<h1>{html.escape(title)}</h1>{top}<div class="lead">{"".join(map(paragraph, lead))}</div>',
             *bodies,
             f"<footer>{html.escape(foot)}</footer>",
             f'<script type="text/javascript">{_bundle()}</script>' if panels else "",

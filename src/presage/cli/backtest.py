@@ -6,11 +6,24 @@ from typing import Any
 
 import click
 
-from presage.backtesting.page import leak_words
+from presage.backtesting.families import told_families
+from presage.backtesting.page import order_words
 from presage.backtesting.result import BacktestResult
 from presage.backtesting.result import backtest as play_backtest
-from presage.backtesting.score_columns import score_table, side_by_side
-from presage.cli.output import console, json_option, seed_option, show_progress, show_table, tell_edges, tell_exclusions
+from presage.backtesting.score_columns import TextTable, score_table, side_by_side
+from presage.backtesting.segments import segment_tables
+from presage.cli.output import (
+    console,
+    json_option,
+    seed_option,
+    show_progress,
+    show_result,
+    show_results,
+    skip_option,
+    table_width,
+    tell_edges,
+    tell_exclusions,
+)
 from presage.files import check_results_folder
 
 
@@ -24,6 +37,10 @@ from presage.files import check_results_folder
 @click.option(
     "--as-served", is_flag=True, help="The log was exported from a service: each row sees what its model had."
 )
+@click.option(
+    "--by", multiple=True, metavar="COLUMN", help="Also score each value of a feature or column; may be repeated."
+)
+@skip_option
 @seed_option
 @click.option("--out", type=click.Path(path_type=Path), help="Keep a report, its numbers and tables in this folder.")
 @json_option
@@ -31,8 +48,9 @@ def backtest(log: str, task_file: Path, out: Path | None, as_json: bool, **optio
     """Replay a log in the order things became known, and score forecasters on it.
 
     A row is predicted with what was known strictly before it was shown. New instances are those with a proxy and no
-    outcome yet. The leak check changes labels that become known later and counts earlier scores that move. With --out
-    DIR the results are put together in DIR/report.html, a page that needs no network.
+    outcome yet. A check of the order of time changes labels that become known later and counts earlier scores that
+    move. The verdict and tables go to stdout. With --out DIR the results are put together in DIR/report.html, a page
+    that needs no network.
     """
     if out:
         check_results_folder(out)
@@ -42,7 +60,8 @@ def backtest(log: str, task_file: Path, out: Path | None, as_json: bool, **optio
     written = result.save(out, progress=show_progress) if out else None
     if as_json:
         click.echo(json.dumps(result.as_json()))
-    _show(result)
+    else:
+        _show(result)
     read, compiling, run = result.seconds
     console.print(f"Read in {read:.1f} s, run in {run:.1f} s, and {compiling:.1f} s to compile.")
     console.print(f"Report: {written}" if written else "Keep a report with --out DIR.", soft_wrap=True)
@@ -51,11 +70,24 @@ def backtest(log: str, task_file: Path, out: Path | None, as_json: bool, **optio
 
 def _show(result: BacktestResult) -> None:
     found = result.found
-    for head, rows in side_by_side(score_table(found.scores), console.width):
-        show_table(head, rows)
-        console.print()
-    for sentence in found.verdict:
-        console.print(sentence, markup=False, soft_wrap=True)
-    console.print(
-        f"\n{found.rows:,} rows, {found.instances:,} instances. {leak_words(found.leak_check)}", soft_wrap=True
-    )
+    for warning in found.warnings:
+        show_result(warning.words, strong=True)
+    show_result(found.rates.sentence)
+    _tables(found.rates.text_table())
+    for sentence in found.judged:
+        show_result(sentence)
+    show_result()
+    for line in told_families(found.scores):
+        show_result(line)
+    _tables(score_table(found.scores), *segment_tables(found.segments, found.compared))
+    show_result(f"{found.rows:,} rows, {found.instances:,} instances. {order_words(found.leak_check)}")
+
+
+def _tables(*tables: TextTable) -> None:
+    """Tables with an empty line around each; wide ones in pieces where they have to fit into a terminal."""
+    width = table_width()
+    show_result()
+    for each in tables:
+        for head, rows in side_by_side(each, width) if width else [each]:
+            show_results(head, rows)
+            show_result()

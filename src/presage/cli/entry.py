@@ -72,4 +72,7 @@ def main() -> None:
     except PresageError as error:
         click.echo(f"presage: {error}", err=True)
         code = 2
+    except MemoryError:
+        click.echo("presage: there is not enough memory; give a part of the log, or a larger machine", err=True)
+        code = 2
     sys.exit(code if isinstance(code, int) else 0)

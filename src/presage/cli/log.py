@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 import click
 
-from presage.cli.output import console, json_option, progress_bar, tell_exclusions
+from presage.cli.output import console, json_option, progress_bar, show_result, skip_option, tell_exclusions
 from presage.errors import DataError, OutputError
 from presage.files import check_folder
 from presage.joining.join import Horizons
@@ -48,8 +48,9 @@ def verify(folder: Path, as_json: bool) -> None:
     if as_json:
         entries = {"entries": found.head.seq, "ids": found.ids, "chain": found.head.chain.hex(), "bins": bins}
         click.echo(json.dumps(entries))
-    console.print(f"The log is whole: {found.head.seq:,} entries, {found.ids:,} ids, chain {found.head.chain.hex()}.")
-    console.print("Bins: " + ", ".join(f"{name} {count:,}" for name, count in bins.items()) + ".")
+        return
+    show_result(f"The log is whole: {found.head.seq:,} entries, {found.ids:,} ids, chain {found.head.chain.hex()}.")
+    show_result("Bins: " + ", ".join(f"{name} {count:,}" for name, count in bins.items()) + ".")
 
 
 @log.command(epilog="Example: presage log replay --data shop-data")
@@ -66,9 +67,11 @@ def replay(folder: Path, as_json: bool) -> int:
         found = fold_log(folder_forecaster(folder), kept.store, kept.horizons, folder / "snapshots", progress)
     if as_json:
         click.echo(json.dumps(found._asdict()))
-    console.print(f"State {found.state} at position {found.position:,}, {found.predictions:,} predictions before it.")
-    for position, same in found.snapshots.items():
-        console.print(f"Snapshot at {int(position):,}: {'the same' if same else 'SOMETHING ELSE'}.")
+    else:
+        before = f"{found.predictions:,} predictions before it"
+        show_result(f"State {found.state} at position {found.position:,}, {before}.")
+        for position, same in found.snapshots.items():
+            show_result(f"Snapshot at {int(position):,}: {'the same' if same else 'SOMETHING ELSE'}.")
     return 0 if all(found.snapshots.values()) else 1
 
 
@@ -99,8 +102,9 @@ def export(folder: Path, out: Path, as_json: bool) -> None:
 @click.option("--task", "task_file", type=PATH, required=True, help="What the log holds.")
 @click.option("--data", "folder", type=PATH, required=True, help="The data folder to make.")
 @click.option("--bulk", type=click.IntRange(min=1), default=1000, show_default=True, help="Events learnt at once.")
+@skip_option
 @json_option
-def import_(source: str, task_file: Path, folder: Path, bulk: int, as_json: bool) -> None:
+def import_(source: str, task_file: Path, folder: Path, bulk: int, *, skip_bad_lines: bool, as_json: bool) -> None:
     """Make the data folder of a service that has lived through a log.
 
     The log is the one of `presage backtest`, with the same task. Its rows are predicted, and their feedback is learnt,
@@ -113,7 +117,7 @@ def import_(source: str, task_file: Path, folder: Path, bulk: int, as_json: bool
     check_servable(task)  # a task that cannot be served is refused before the log is read
     feature_encoder(task)
     with console.status("reading the log"):
-        rows, left_out = read_log(task, source, raw=True)
+        rows, left_out = read_log(task, source, raw=True, skip_bad_lines=skip_bad_lines)
     tell_exclusions(left_out)
     start = int(rows.shown_at[0])
     with history.new_service(task_file, folder, start) as service:

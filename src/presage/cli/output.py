@@ -1,4 +1,4 @@
-"""What commands say while they work, on stderr, and the options they share."""
+"""Results on stdout, what commands say while they work on stderr, and the options they share."""
 
 import dataclasses
 from collections.abc import Callable, Iterator, Mapping
@@ -10,6 +10,7 @@ import click
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 from rich.table import Table
+from rich.text import Text
 
 from presage.errors import SettingError
 from presage.logs.cleaning import Exclusions
@@ -18,6 +19,31 @@ from presage.logs.cuts import cut_lines
 MOST_SEEDS = 1000
 
 console = Console(stderr=True, highlight=False)
+"""Talk: progress, what was left out, where files lie."""
+
+results = Console(highlight=False)
+"""Data: tables and verdicts."""
+
+
+def table_width() -> int | None:
+    """How wide tables of results may be: as the terminal, or as wide as they are where stdout is no terminal."""
+    return results.width if results.is_terminal else None
+
+
+def show_result(text: str = "", *, strong: bool = False) -> None:
+    """A sentence on stdout."""
+    results.print(text, markup=False, soft_wrap=True, style="bold red" if strong else None)
+
+
+def show_results(head: list[str], rows: list[list[str]]) -> None:
+    """A table on stdout: wrapped to fit into a terminal, in full width and without colours elsewhere."""
+    width = table_width()
+    if width is None:
+        sizes = [max(map(len, cells)) for cells in zip(head, *rows, strict=True)]
+        for row in [head, *rows] if any(head) else rows:
+            click.echo("  ".join(cell.ljust(size) for cell, size in zip(row, sizes, strict=True)).rstrip())
+    else:
+        results.print(_table(head, rows), width=width)
 
 
 @contextmanager
@@ -54,10 +80,16 @@ def tell_edges(settings: Mapping[str, Any]) -> None:
 
 def show_table(head: list[str], rows: list[list[str]]) -> None:
     """A table on stderr."""
-    table = Table(*head, box=None, pad_edge=False, header_style="bold")
+    console.print(_table(head, rows))
+
+
+def _table(head: list[str], rows: list[list[str]]) -> Table:
+    table = Table(box=None, pad_edge=False, header_style="bold")
+    for name in head:
+        table.add_column(Text(name))
     for row in rows:
-        table.add_row(*row)
-    console.print(table)
+        table.add_row(*map(Text, row))  # what stands in brackets in a log is no markup
+    return table
 
 
 def changed(settings: Any, changes: tuple[str, ...]) -> Any:
@@ -96,7 +128,12 @@ def _parsed(name: str, text: str, hint: Any, like: Any) -> Any:
 set_option = click.option(
     "--set", "changes", multiple=True, metavar="NAME=VALUE", help="Change a setting; may be given several times."
 )
-json_option = click.option("--json", "as_json", is_flag=True, help="Print one JSON object on stdout.")
+json_option = click.option(
+    "--json", "as_json", is_flag=True, help="Print one JSON object on stdout, and nothing else there."
+)
+skip_option = click.option(
+    "--skip-bad-lines", is_flag=True, help="Leave out, and count, lines of CSV and NDJSON that cannot be read."
+)
 seed_option = click.option(
     "--seed", type=click.IntRange(min=0), default=0, show_default=True, help="Seed for all random draws."
 )

@@ -6,7 +6,15 @@ from pathlib import Path
 
 import click
 
-from presage.cli.output import console, json_option, show_progress, show_table, tell_edges, tell_exclusions
+from presage.cli.output import (
+    json_option,
+    show_progress,
+    show_result,
+    show_results,
+    skip_option,
+    tell_edges,
+    tell_exclusions,
+)
 from presage.files import check_results_folder
 from presage.logs.engines import ENGINES
 from presage.metrics.intervals import Estimate
@@ -28,10 +36,18 @@ HEAD = ["proxy", "tells", "gap", "share", "p", "lead", "|Z|", "gain", "on new", 
     'usual ones shorter than the outcome\'s if left out, none with "none".',
 )
 @click.option("--engine", type=click.Choice(ENGINES), default="duckdb", show_default=True, help="Who reads the log.")
+@skip_option
 @click.option("--out", type=click.Path(path_type=Path), help="Keep cards and settings in this folder.")
 @json_option
 def proxies(  # noqa: PLR0917
-    log: str, task_file: Path, cuts: bool, horizons: str | None, engine: str, out: Path | None, as_json: bool
+    log: str,
+    task_file: Path,
+    cuts: bool,
+    horizons: str | None,
+    engine: str,
+    skip_bad_lines: bool,
+    out: Path | None,
+    as_json: bool,
 ) -> int:
     """Judge the proxies of a task on a log: what they tell of the outcome, how early, and whether that pays.
 
@@ -42,21 +58,39 @@ def proxies(  # noqa: PLR0917
     if out:
         check_results_folder(out)
     wanted = () if horizons is not None and horizons.strip() == "none" else horizons
-    report = judge_proxies(log, task_file, cuts=cuts, horizons=wanted, engine=engine, progress=show_progress)
+    report = judge_proxies(
+        log,
+        task_file,
+        cuts=cuts,
+        horizons=wanted,
+        engine=engine,
+        skip_bad_lines=skip_bad_lines,
+        progress=show_progress,
+    )
     tell_edges(report.settings)
     tell_exclusions(report.left_out)
     if out:
         report.save(out)
     if as_json:
         click.echo(json.dumps(report.as_json()))
-    show_table(HEAD, [_row(card) for card in report.cards])
+        return 0
+    for warning in report.warnings:
+        show_result(warning.words, strong=True)
+    show_results(HEAD, [_row(card) for card in report.cards])
+    show_result()
     for card in report.cards:
-        console.print(f"\n{card.name}: {card.verdict}", markup=False, soft_wrap=True)
+        show_result(f"{card.name}: {card.verdict}")
     return 0
 
 
 def _row(card: Card) -> list[str]:
-    lead = "unknown" if math.isnan(card.lead.value) else spoken(card.lead.value) if card.lead.value > 0 else "none"
+    lead = (
+        "unknown"
+        if math.isnan(card.lead.value)
+        else spoken(card.lead.value, card.unit)
+        if card.lead.value > 0
+        else "none"
+    )
     p = "<0.01" if card.stability_p < 0.01 else f"{card.stability_p:.2f}"
     gains = [_spread(each) for each in (card.gain, card.new, card.overall)]
     told = [_spread(card.information), _spread(card.gap), _spread(card.share, 2)]

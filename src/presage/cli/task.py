@@ -7,11 +7,12 @@ from typing import Any
 import click
 import numpy as np
 
-from presage.cli.output import console, json_option, show_table, tell_edges, tell_exclusions
+from presage.cli.output import console, json_option, show_results, skip_option, tell_edges, tell_exclusions
 from presage.errors import OutputError
 from presage.logs.cuts import found_cuts, resolve_cuts
 from presage.logs.engines import ENGINES
 from presage.logs.first_task import first_task
+from presage.logs.leak_guards import LogWarning
 from presage.logs.rows import LogRows, read_log
 from presage.task.spans import row_at
 from presage.task.task import Task, load_task
@@ -28,23 +29,35 @@ def task() -> None:
 @click.argument("file", type=PATH)
 @click.option("--log", metavar="LOG", help="Also read this log: a file, a folder, or FILE.duckdb::TABLE.")
 @click.option("--engine", type=click.Choice(ENGINES), default="duckdb", show_default=True, help="Who reads the log.")
+@skip_option
 @json_option
-def check(file: Path, log: str | None, engine: str, as_json: bool) -> int:
-    """Say what a task file means, or what is wrong with it; with a log, whether the log fits it."""
+def check(file: Path, log: str | None, engine: str, skip_bad_lines: bool, as_json: bool) -> int:
+    """Say what a task file means, or what is wrong with it; with a log, whether the log fits it, and what to look at.
+
+    A warning names a column that may give the outcome away, or a delay that makes no sense.
+    """
     found = load_task(file)
+    told: list[list[str]] = []
+    read: dict[str, Any] = {}
+    warnings: tuple[LogWarning, ...] = ()
     if log is not None:
         with console.status("reading the log"):
-            found = resolve_cuts(found, log, engine=engine)
-            rows, excluded = read_log(found, log, engine=engine)
+            found = resolve_cuts(found, log, engine=engine, skip_bad_lines=skip_bad_lines)
+            rows, excluded = read_log(found, log, engine=engine, skip_bad_lines=skip_bad_lines)
+        warnings, read = rows.warnings, _shape(rows, found.in_rows)
+        told = _told(read) + [[f"{one.name} delay", one.words()] for one in rows.delays]
+        read["delays"] = {one.name: one.figures() for one in rows.delays}
+        read["warnings"] = [warning.as_json() for warning in warnings]
+        read["left_out"] = excluded.counts
         tell_edges({"edges": found_cuts(found)})
-    result = _meaning(found)
-    if log is not None:
-        result |= _shape(rows, found.in_rows)
-    if as_json:
-        click.echo(json.dumps(result | ({"left_out": excluded.counts} if log is not None else {})))
-    show_table(["", ""], [[name.replace("_", " "), _words(value)] for name, value in result.items()])
-    if log is not None:
         tell_exclusions(excluded)
+    meaning = _meaning(found)
+    if as_json:
+        click.echo(json.dumps(meaning | read))
+        return 0
+    for warning in warnings:
+        click.secho(warning.words, bold=True)
+    show_results(["", ""], _told(meaning) + told)
     return 0
 
 
@@ -93,6 +106,10 @@ def _shape(rows: LogRows, in_rows: bool) -> dict[str, Any]:
     )
     identities = len(np.unique(slots[:, 0])) if slots.shape[1] else 0
     return {"rows": len(rows.id), "instances": identities, "from": first, "to": last, "known": known}
+
+
+def _told(result: dict[str, Any]) -> list[list[str]]:
+    return [[name.replace("_", " "), _words(value)] for name, value in result.items()]
 
 
 def _words(value: Any) -> str:

@@ -44,6 +44,10 @@ class Exclusions(NamedTuple):
         reasons = [reason for reason, count in self.counts.items() if count]
         return [f"{self.kept.get(reason, 'left out')}: {self._line(reason)}" for reason in reasons]
 
+    def plus(self, other: "Exclusions") -> "Exclusions":
+        """Both, these first."""
+        return Exclusions(self.counts | other.counts, self.examples | other.examples, {**self.kept, **other.kept})
+
     def _line(self, reason: str) -> str:
         example = f", such as {self.examples[reason]}" if reason in self.examples else ""
         return f"{reason}: {self.counts[reason]:,}{example}"

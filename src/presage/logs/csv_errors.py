@@ -1,31 +1,20 @@
-"""Why a file cannot be read, in one line: what DuckDB says of it, and what it does not say of a CSV."""
+"""Why DuckDB cannot read a log, in one line."""
 
-import csv
-import io
 import re
-from collections.abc import Sequence
-from pathlib import Path
+from collections.abc import Iterator
+from contextlib import contextmanager
 
 import duckdb
 
 from presage.errors import DataError
 
-LOOK = 2**24
-"""How many bytes of a CSV are looked through for what is wrong; DuckDB looks at less before it begins to read."""
-
+CHECK = "check the folder, the name and who may read it"
 LINE = re.compile(r"CSV Error on Line: (\d+)")
-UNCLOSED = "unexpected end of data"
-"""What csv says of a quote that is open at the end."""
-ENDS = {"\n": "LF", "\r\n": "CRLF", "\r": "CR"}
 
 
-def unreadable_log(name: str, form: str, error: duckdb.Error, files: Sequence[Path] = ()) -> DataError:
+def unreadable_log(name: str, form: str, error: duckdb.Error) -> DataError:
     """What to raise where DuckDB cannot read a log, in one line."""
-    why = one_line(error)
-    if form == "CSV" and "sniffing" in why:
-        found = ((file, first_wrong_line(file)) for file in files)
-        why = next((wrong if len(files) == 1 else f"{file.name}: {wrong}" for file, wrong in found if wrong), why)
-    return DataError(f"{name} cannot be read as {form}", why, "write or export it again")
+    return DataError(f"{name} cannot be read as {form}", one_line(error), "write or export it again")
 
 
 def one_line(error: duckdb.Error) -> str:
@@ -38,45 +27,25 @@ def one_line(error: duckdb.Error) -> str:
     return " ".join(lines[:2])
 
 
-def first_wrong_line(path: Path) -> str | None:
-    """The first line of a CSV that does not fit the others, and why; None if all of those looked at do.
+def about_lines(error: duckdb.Error) -> bool:
+    """Whether it is about what a file holds, rather than memory, the disk or a setting."""
+    others = (duckdb.IOException, duckdb.OutOfMemoryException, duckdb.PermissionException, duckdb.InternalException)
+    return isinstance(error, duckdb.Error) and not isinstance(error, others)
 
-    DuckDB looks at the beginning of a file before it reads it. If that is out of order it does not tell where.
-    """
+
+@contextmanager
+def reading_errors(name: str) -> Iterator[None]:
+    """Nothing; what the system says of a file that it does not let us read is raised as one line."""
     try:
-        with path.open("rb") as file:
-            found = file.read(LOOK)
-            whole = not file.read(1)
-    except OSError:
-        return None
-    if b"\0" in found:  # no text, whatever its name says
-        return None
-    text = found.decode("utf-8-sig", "replace")
-    text = text if whole else text[: text.rfind("\n") + 1]
-    return _row(text, "\t" if path.suffix == ".tsv" else ",", whole) or _line_end(text)
-
-
-def _row(text: str, delimiter: str, whole: bool) -> str | None:
-    rows = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter, strict=True)
-    read = 0  # lines
-    try:
-        head = len(next(rows, []))
-        for row in rows:
-            read = rows.line_num
-            if row and len(row) != head:
-                wrong = f"line {read:,} has {len(row):,} columns, the first {head:,}"
-                last = whole and len(row) < head and next(rows, None) is None
-                return f"{wrong}; it is the last: was the file cut?" if last else wrong
-    except csv.Error as error:
-        if whole and str(error) == UNCLOSED:
-            return f"line {read + 1:,} has a quote that is not closed"
-    return None
-
-
-def _line_end(text: str) -> str | None:
-    ends = re.finditer(r"\r\n|\r|\n", text)
-    first = next(ends, None)
-    for number, end in enumerate(ends, 2):
-        if first and end[0] != first[0]:
-            return f"line {number:,} ends in {ENDS[end[0]]}, the first in {ENDS[first[0]]}"
-    return None
+        yield
+    except OSError as error:
+        why = error.strerror or str(error)
+        raise DataError(f"{name} cannot be read ({why.lower()})", error.filename or name, CHECK) from error
+    except MemoryError as error:
+        raise DataError(
+            f"{name} needs more memory than there is", name, "give a part of it, or a larger machine"
+        ) from error
+    except ValueError as error:
+        if not isinstance(error, UnicodeError) and "null byte" not in str(error):
+            raise
+        raise DataError(f"{name} cannot be read", str(error), CHECK) from error

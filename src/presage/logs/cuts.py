@@ -9,6 +9,7 @@ import numpy as np
 
 from presage.errors import DataError, SettingError
 from presage.logs.columns import LABEL, NUMBER, TIME, WantedColumn
+from presage.logs.engines import reading_of
 from presage.logs.rows import MEMORY, opened_engine
 from presage.logs.signals import prediction_rows
 from presage.spaces import Array
@@ -25,7 +26,15 @@ Later rows must not tell: what a value is called would then depend on what is no
 NAMES = {2: "the median", 3: "terciles", 4: "quartiles", 5: "quintiles", 10: "deciles"}
 
 
-def resolve_cuts(task: Task, log: Any, *, engine: str = "duckdb", memory: str = MEMORY, session: Any = None) -> Task:
+def resolve_cuts(
+    task: Task,
+    log: Any,
+    *,
+    engine: str = "duckdb",
+    memory: str = MEMORY,
+    session: Any = None,
+    skip_bad_lines: bool = False,
+) -> Task:
     """The task with every edge a number; the same one unless it cuts a column into quantiles.
 
     Args:
@@ -34,12 +43,14 @@ def resolve_cuts(task: Task, log: Any, *, engine: str = "duckdb", memory: str = 
         engine: "duckdb" or "spark".
         memory: What DuckDB may use before it goes to the disk.
         session: A Spark session.
+        skip_bad_lines: Whether lines of CSV or NDJSON that cannot be read are left out.
     """
     waiting = {n: signal for n, signal in enumerate(task.signals) if signal.cuts and signal.cuts.is_open}
     if not waiting:
         return task
     signals = list(task.signals)
-    with opened_engine(task, engine, memory, session) as (connection, working):
+    reading = reading_of(task, log, skip_bad_lines=skip_bad_lines)
+    with opened_engine(task, engine, memory, session, reading) as (connection, working):
         name = working.read("predictions", log, tuple(_wanted(task, waiting)))
         values = ", ".join(f"v{n}" for n in waiting)
         working.join(f'SELECT "row", shown_at, {values} FROM {prediction_rows(task)} WHERE shown_at IS NOT NULL')

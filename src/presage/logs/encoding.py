@@ -105,11 +105,15 @@ PART = {
 
 
 def order_rows(
-    connection: duckdb.DuckDBPyConnection, task: Task, vocabularies: Mapping[str, Vocabulary], raw: bool = False
+    connection: duckdb.DuckDBPyConnection,
+    task: Task,
+    vocabularies: Mapping[str, Vocabulary],
+    raw: bool = False,
+    extra: tuple[str, ...] = (),
 ) -> None:
     """Nothing; the rows of `kept` now stand under `ordered`, encoded: by shown_at, then id, then as they came.
 
-    With `raw` their features stand there, too, as a JSON object by name.
+    With `raw` their features stand there, too, as a JSON object by name; `extra` are columns that stay as they are.
     """
     encoded = encoded_features(task, vocabularies)
     number = id_type(connection, "kept") if task.log.id else '"row"'
@@ -118,6 +122,7 @@ def order_rows(
     if task.log.model:
         chosen.append("model::BIGINT AS model")
         chosen += [f"coalesce(p{n}, {NEVER_AT})::BIGINT AS p{n}" for n in range(len(task.signals))]
+    chosen += extra
     if raw:
         chosen.append(f"{_json(task)} AS json")
     if task.log.group:

@@ -1,40 +1,38 @@
 """Engines that read a log and join its parts: DuckDB, or Spark for logs too large for one machine."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, Protocol
+from types import MappingProxyType
+from typing import Any, NamedTuple, Protocol
 
 import duckdb
 
 from presage import settings
 from presage.errors import DataError
-from presage.logs.columns import FLAG, LABEL, TEXTS, TIME, ColumnKind, WantedColumn, check_columns
-from presage.logs.csv_errors import unreadable_log
-from presage.logs.sources import Source, open_source
+from presage.logs.cleaning import Exclusions
+from presage.logs.columns import FLAG, LABEL, NUMBER, TEXTS, TIME, WHOLE, ColumnKind, WantedColumn, check_columns
+from presage.logs.csv_errors import about_lines, one_line, unreadable_log
+from presage.logs.log_condition import Condition, read_condition
+from presage.logs.sources import SEPARATOR, Source, cleaned, open_source
 from presage.logs.tables import quoted, sql_text
+from presage.logs.time_columns import NO_TIMES, TimeColumn, TimeRules, check_rules, check_times
+from presage.task.columns import EventColumns
+from presage.task.features import Category, SetFeature
+from presage.task.signals import CountedEvents, First, Labelled
+from presage.task.task import Task
 
 FLOATS = ("FLOAT", "DOUBLE", "DECIMAL")
 
 
 def value(kind: ColumnKind, column: str, declared: str, separator: str = ",") -> str:
-    """SQL for a value: times as microseconds since 1970 UTC, labels as words, sets as lists of different words."""
-    if kind is TIME:
-        return f"epoch_us({_moment(kind, column, declared)})"
+    """SQL for a value that is no time: labels as words, sets as lists of different words."""
     if kind is LABEL:
         return _label(column, declared)
     if kind is TEXTS:
         return _texts(column, declared, separator)
     if kind is FLAG:
         return f"try_cast({column} AS BOOLEAN)"
-    return kind.value(column, declared)
-
-
-def _moment(kind: ColumnKind, column: str, declared: str) -> str:
-    if declared == "TIMESTAMP WITH TIME ZONE":
-        return f"CASE WHEN isfinite({column}) THEN {column} END"
-    if declared.startswith(("TIMESTAMP", "DATE")):  # UTC; by way of a zone it would take thrice the time
-        return f"CASE WHEN isfinite({column}::TIMESTAMP) THEN {column}::TIMESTAMP END"
     return kind.value(column, declared)
 
 
@@ -54,39 +52,42 @@ def _texts(column: str, declared: str, separator: str) -> str:
     return f"coalesce(list_distinct(list_filter({trimmed}, lambda word: word <> '')), [])::VARCHAR[]"
 
 
-CLOCK = r"\d\d:\d\d(:\d\d(\.\d+)?)?\s*(Z|UTC|GMT|[+-]\d\d(:?\d\d)?|[A-Za-z]+/[A-Za-z_/]+)$"
+class LogReading(NamedTuple):
+    """How the files of a log are read, as far as its task and the caller say so."""
+
+    times: TimeRules = TimeRules()
+    where: str | None = None
+    skip_bad_lines: bool = False
+    declared: Mapping[str, frozenset[str]] = MappingProxyType({})  # by column, the words that the task means by name
+    files: tuple[Path, ...] = ()  # the logs: all that may be read while `where` is worked out
 
 
-def check_zones(
-    connection: duckdb.DuckDBPyConnection, source: Source, relation: str, wanted: Iterable[WantedColumn]
-) -> None:
-    """Nothing, or the error that some times say their zone and others do not."""
-    with_zone: dict[str, str] = {}
-    without: dict[str, str] = {}
-    for column in dict.fromkeys(one.column for one in wanted if one.kind is TIME):
-        declared = source.types[column]
-        if source.form == "NDJSON" or declared.startswith("VARCHAR"):
-            zoned, plain = _text_times(connection, relation, column)
-        else:
-            zoned = declared if declared == "TIMESTAMP WITH TIME ZONE" else None
-            plain = declared if declared.startswith(("TIMESTAMP", "DATE")) and not zoned else None
-        with_zone |= {column: zoned} if zoned else {}
-        without |= {column: plain} if plain else {}
-    if with_zone and without:
-        (there, zoned), (here, plain) = next(iter(with_zone.items())), next(iter(without.items()))
-        found = f"{zoned} in {there}, {plain} in {here}"
-        remedy = "give every time a zone, or none (then all are UTC)"
-        raise DataError(f"{source.name} mixes times with and without a zone", found, remedy)
+def reading_of(task: Task, source: Any, moments: Any = None, *, skip_bad_lines: bool = False) -> LogReading:
+    """How a log and, where a task of events has one, its log of moments are read."""
+    log, declared = task.log, dict[str, frozenset[str]]()
+    if moments is None and isinstance(log, EventColumns) and log.moments:
+        moments = task.folder / log.moments
+    named = [(s.source.column, s.values) for s in task.signals if isinstance(s.source, Labelled)]
+    named += [(f.column, f.values) for f in task.instance if isinstance(f, Category | SetFeature)]
+    if isinstance(log, EventColumns) and log.kind:
+        sources = [signal.source for signal in task.signals]
+        named += [(log.kind, source.kinds) for source in sources if isinstance(source, CountedEvents | First)]
+        named += [(log.kind, source.unless) for source in sources if isinstance(source, CountedEvents)]
+        named += [(log.kind, log.moment)]
+    for column, values in named:
+        declared[column] = declared.get(column, frozenset()) | frozenset(values)
+    files = tuple(Path(one) for one in (source, moments) if isinstance(one, str | Path))
+    return LogReading(TimeRules(log.time_format, log.time_zone), log.where, skip_bad_lines, declared, files)
 
 
-def _text_times(connection: duckdb.DuckDBPyConnection, relation: str, column: str) -> tuple[str | None, str | None]:
-    """A time with a zone and one without, where there are such; whole numbers are seconds and have none."""
-    text = f"trim({quoted(column)}::VARCHAR)"
-    zoned = f"regexp_matches({text}, '{CLOCK}')"
-    plain = f"NOT {zoned} AND try_cast({text} AS TIMESTAMP) IS NOT NULL"
-    query = f"SELECT any_value({text}) FILTER ({zoned}), any_value({text}) FILTER ({plain}) FROM {relation}"
-    found = connection.execute(query).fetchall()[0]
-    return found[0], found[1]
+MISSING = ("NaN", "nan", "NULL", "null", "NA", "N/A", "n/a", "<NA>", "None", "\\N")
+"""What stands in a CSV where nothing is, beside nothing at all; unless a task declares it among the values."""
+
+
+def _present(column: str, declared: frozenset[str], measured: bool) -> str:
+    """SQL for a text of a CSV, NULL where it means that there is none; `measured` is a number or a time."""
+    missing = ", ".join(sql_text(word) for word in (*MISSING, *NO_TIMES * measured) if word not in declared)
+    return f"CASE WHEN strlen({column}) < 8 AND trim({column}) IN ({missing}) THEN NULL ELSE {column} END"
 
 
 ENGINES = ("duckdb", "spark")
@@ -94,6 +95,10 @@ ENGINES = ("duckdb", "spark")
 
 class LogEngine(Protocol):
     """What reading a log asks of an engine."""
+
+    @property
+    def left_out(self) -> Exclusions:
+        """What was left out while reading: lines that cannot be read, and rows that the task does not mean."""
 
     def read(self, name: str, log: Any, wanted: tuple[WantedColumn, ...]) -> str:
         """What errors call the log, whose wanted columns and "row" now stand, checked, under `name`."""
@@ -107,12 +112,21 @@ class LogEngine(Protocol):
 
 @contextmanager
 def engine_called(
-    name: str, connection: duckdb.DuckDBPyConnection, folder: Path, session: Any = None
+    name: str,
+    connection: duckdb.DuckDBPyConnection,
+    folder: Path,
+    session: Any = None,
+    reading: LogReading = LogReading(),  # noqa: B008
 ) -> Iterator[LogEngine]:
     """The engine of that name. It may keep files in `folder`; Spark takes a `session`, or starts one of its own."""
     if settings.one_of("engine", name, ENGINES) == "duckdb":
-        yield DuckDBEngine(connection)
+        yield DuckDBEngine(connection, reading)
         return
+    asked = {"log.where": reading.where, "log.time_format": reading.times.formats, "log.time_zone": reading.times.zone,
+             "skip_bad_lines": reading.skip_bad_lines}  # fmt: skip
+    for key, value_asked in asked.items():
+        if value_asked:
+            raise DataError(f"the engine spark knows no {key}", value_asked, "use the engine duckdb")
     from presage.logs.spark import spark_engine  # noqa: PLC0415 only those who have Spark can import it
 
     with spark_engine(connection, folder, session) as engine:
@@ -122,36 +136,149 @@ def engine_called(
 class DuckDBEngine:
     """DuckDB, within this process."""
 
-    def __init__(self, connection: duckdb.DuckDBPyConnection) -> None:
-        self.connection = connection
+    def __init__(self, connection: duckdb.DuckDBPyConnection, reading: LogReading) -> None:
+        self.connection, self.reading = connection, reading
+        self.left_out = Exclusions({}, {})
+        check_rules(connection, reading.times)
+        if reading.where:
+            self._lock()
 
     def read(self, name: str, log: Any, wanted: tuple[WantedColumn, ...]) -> str:
         """What errors call the log, whose wanted columns and "row" now stand, checked, under `name`.
 
         A log that must be parsed is parsed once and kept; others stay where they are.
         """
-        source = open_source(self.connection, log, f"given_{name}")
+        columns, skip = list(dict.fromkeys(one.column for one in wanted)), self.reading.skip_bad_lines
+        source = open_source(self.connection, log, f"given_{name}", columns, skip=skip)
+        check_header(source, columns)
         check_columns(source.name, source.types, wanted)
-        columns = list(dict.fromkeys(one.column for one in wanted))
-        # As text NDJSON's times keep their zones; what DuckDB guessed of them from the first lines does not.
-        types = {c: "VARCHAR" if _is_time(source.types[c]) else source.types[c] for c in columns}
-        types = types if source.form == "NDJSON" else {c: source.types[c] for c in columns}
-        relation = source.typed(types)
+        where = self.reading.where if name != "moments" else None  # it is about the columns of the log itself
+        condition = self._condition(source, where)
         try:
-            if not source.cheap:
-                chosen = ", ".join(quoted(column) for column in columns)
-                self.connection.execute(f"CREATE TABLE raw_{name} AS SELECT {chosen} FROM {relation}")
-                relation = f"raw_{name}"
-            check_zones(self.connection, source, relation, wanted)
-            values = [
-                f"{value(one.kind, quoted(one.column), types[one.column], one.separator)} AS {one.name}"
-                for one in wanted
-            ]
-            numbered = f'SELECT row_number() OVER () AS "row", {", ".join(values)} FROM {relation}'
-            self.connection.execute(f"CREATE VIEW {name} AS {numbered}")
+            try:
+                self._stand(name, source, wanted, condition)
+            except duckdb.Error as error:
+                if source.cheap or not about_lines(error) or source.bad.total:
+                    raise
+                self.connection.execute(f"DROP TABLE IF EXISTS raw_{name}")
+                source = cleaned(self.connection, source, skip)
+                self._stand(name, source, wanted, condition)
+        except duckdb.ConversionException as error:
+            if not where:
+                raise unreadable_log(source.name, source.form, error) from error
+            remedy = "use try_cast, which gives NULL where it cannot be done"
+            raise DataError(
+                f"log.where cannot be worked out on every row of {source.name}", one_line(error), remedy
+            ) from error
         except duckdb.Error as error:
             raise unreadable_log(source.name, source.form, error) from error
+        self._count(name, source, where)
         return source.name
+
+    def _condition(self, source: Source, where: str | None) -> Condition | None:
+        if where is None:
+            return None
+        return read_condition(self.connection, where, source.name, source.types, source.relation)
+
+    def _stand(self, name: str, source: Source, wanted: tuple[WantedColumn, ...], condition: Condition | None) -> None:
+        """Nothing; the wanted columns of the rows that the condition keeps stand, checked, under `name`."""
+        # As text NDJSON's times keep their zones; what DuckDB guessed of them from the first lines does not.
+        types = {
+            c: source.types[c] for c in (*(one.column for one in wanted), *(condition.columns if condition else ()))
+        }
+        if source.form == "NDJSON":
+            types = {c: "VARCHAR" if _is_time(declared) else declared for c, declared in types.items()}
+        values = {one.name: self._value(one, types[one.column]) for one in wanted}
+        test = f"{condition.sql if condition else 'true'} AS {quoted('= kept')}"
+        relation, row = source.typed(types), 'row_number() OVER () AS "row"'
+        if not source.cheap:
+            measured = {one.column for one in wanted if one.kind in (TIME, NUMBER, WHOLE)}
+            present = {c: _present(quoted(c), self._declared(c), c in measured) for c in types}
+            present = {c: quoted(c) for c in types} if source.form == "NDJSON" else present
+            chosen = [f"{sql} AS {quoted(c)}" for c, sql in present.items()]
+            parsed = {one.name: f"= {one.name}" for one in wanted if one.kind is TIME}  # costly: done once
+            chosen += [f"{values[ours]} AS {quoted(theirs)}" for ours, theirs in parsed.items()]
+            query = f"SELECT {', '.join(chosen)}, {test} FROM {relation}"
+            self.connection.execute(f"CREATE TABLE raw_{name} AS {query}")
+            values |= {ours: quoted(theirs) for ours, theirs in parsed.items()}
+            numbered = f"SELECT *, {row} FROM raw_{name}"
+        else:
+            numbered = f"SELECT *, {test}, {row} FROM {relation}"
+        filtered = f"(SELECT * FROM ({numbered}) WHERE {quoted('= kept')})" if condition else f"({numbered})"
+        self._check(source, filtered, wanted, types, values)
+        standing = ", ".join(f"{sql} AS {ours}" for ours, sql in values.items())
+        self.connection.execute(f'CREATE VIEW {name} AS SELECT "row", {standing} FROM {filtered}')
+
+    def _check(
+        self,
+        source: Source,
+        relation: str,
+        wanted: tuple[WantedColumn, ...],
+        types: Mapping[str, str],
+        values: Mapping[str, str],
+    ) -> None:
+        """Nothing, or the error of columns in which times or numbers are not written as they should be."""
+        times = {one.column: one for one in wanted if one.kind is TIME}.values()
+        written = [
+            TimeColumn(one.column, one.key, types[one.column], values[one.name], one.key.endswith(".happened_at"))
+            for one in times
+        ]
+        check_times(self.connection, source.name, relation, written, self.reading.times)
+        for one in wanted:
+            if one.kind in (NUMBER, WHOLE) and types[one.column] == "VARCHAR":
+                self._refuse_commas(source, relation, one.column)
+
+    def _refuse_commas(self, source: Source, relation: str, column: str) -> None:
+        """Nothing, or the error of a column of numbers in which one has a decimal comma.
+
+        To leave out those rows would leave out all numbers but whole ones.
+        """
+        comma = (
+            f"contains({quoted(column)}, ',') AND regexp_full_match(trim({quoted(column)}), '[+-]?\\d[\\d.]*(,\\d+)+')"
+        )
+        found = f"SELECT {quoted(column)} FROM {relation} WHERE {comma} LIMIT 1"
+        for (example,) in self.connection.execute(found).fetchall():
+            remedy = "export them like 1234.5, with a point and without separators of thousands"
+            raise DataError(f"column {column} of {source.name} writes numbers with a comma", example, remedy)
+
+    def _value(self, one: WantedColumn, declared: str) -> str:
+        if one.kind is TIME:
+            return f"epoch_us({self.reading.times.moment(quoted(one.column), declared)})"
+        return value(one.kind, quoted(one.column), declared, one.separator)
+
+    def _declared(self, column: str) -> frozenset[str]:
+        return self.reading.declared.get(column, frozenset())
+
+    def _count(self, name: str, source: Source, where: str | None) -> None:
+        """Nothing; what was left out of this log is counted. Refused if the condition leaves nothing."""
+        counts, examples = dict(self.left_out.counts), dict(self.left_out.examples)
+        if source.bad.total:
+            reason = "lines that cannot be read"
+            counts[reason] = counts.get(reason, 0) + source.bad.total
+            examples[reason] = "; ".join(source.bad.first)
+        if where:
+            base = f"raw_{name}" if not source.cheap else source.relation
+            total, kept = self.ask(f"SELECT (SELECT count(*) FROM {base}), (SELECT count(*) FROM {name})")
+            if total and not kept:
+                remedy = f"correct it; the log has {total:,} rows"
+                raise DataError(f"log.where leaves no row of {source.name}", where, remedy)
+            counts["rows that log.where leaves out"] = (total or 0) - (kept or 0)
+        self.left_out = Exclusions(counts, examples)
+
+    def _lock(self) -> None:
+        """Nothing; from now on only the logs and our own folder can be read or written, and no setting changed.
+
+        A condition cannot reach further in the first place: this is in case that it can.
+        """
+        spill = self.connection.execute("SELECT current_setting('temp_directory')").fetchall()[0][0]
+        found = [p if p.exists() else Path(str(p).rpartition(SEPARATOR)[0] or p) for p in self.reading.files]
+        folders = [Path(spill).parent, *(path for path in found if path.is_dir())]
+        files = [path for path in found if not path.is_dir()]
+        for setting, paths in (("allowed_directories", folders), ("allowed_paths", files)):
+            listed = ", ".join(sql_text(str(path)) for path in paths)
+            self.connection.execute(f"SET {setting} = [{listed}]")
+        self.connection.execute("SET enable_external_access = false")
+        self.connection.execute("SET lock_configuration = true")
 
     def ask(self, query: str) -> list[int | None]:
         """The one row of whole numbers that a query gives."""
@@ -160,6 +287,15 @@ class DuckDBEngine:
     def join(self, query: str) -> None:
         """Nothing; what the query gives now stands in the DuckDB database under `joined`."""
         self.connection.execute(f"CREATE TABLE joined AS {query}")
+
+
+def check_header(source: Source, columns: Collection[str]) -> None:
+    """Nothing, or the error of a column that is wanted and there twice, in whatever letters."""
+    names = [name.strip().lower() for name in source.header]
+    for column in columns:
+        if names.count(column.strip().lower()) > 1:
+            wrong = f"{source.name} has more than one column {column}"
+            raise DataError(wrong, list(source.header), "rename one of them, and export it again")
 
 
 def _is_time(declared: str) -> bool:

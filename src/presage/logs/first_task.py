@@ -1,222 +1,263 @@
 """A first task file for a log, guessed from its columns and full of comments: to be read, corrected and checked."""
 
 import json
+import tempfile
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from pathlib import Path
+from typing import Any
 
-import duckdb
-
-from presage.errors import DataError
-from presage.logs.columns import NUMBER
-from presage.logs.sources import open_source
-from presage.logs.tables import connected, quoted
-from presage.task.spans import UNITS
-
-SAMPLE = 20_000
-MOST_LISTED = 20
-
-
-class ColumnLook(NamedTuple):
-    """What a column looks like in the sample."""
-
-    name: str
-    kind: str  # time, set, boolean, whole, number or words
-    different: int  # values
-    filled: int  # rows that hold one
-    values: tuple[str, ...]  # all of them where they are few, numbers in their order
-    most: float | None  # the largest number
-
-
-def look_at(log: Any) -> tuple[str, int, tuple[ColumnLook, ...]]:
-    """The name of a log, how many rows were looked at, and what each column looks like in them."""
-    with connected() as connection:
-        source = open_source(connection, log, "given")
-        connection.execute(f"CREATE TABLE sample AS FROM {source.relation} LIMIT {SAMPLE}")
-        rows = int(connection.execute("SELECT count(*) FROM sample").fetchall()[0][0])
-        if not rows:
-            raise DataError(f"{source.name} holds no rows", 0, "write or export it again")
-        looks = tuple(
-            _look(connection, name, declared, source.form != "CSV") for name, declared in source.types.items()
-        )
-    return source.name, rows, looks
-
-
-def _look(connection: duckdb.DuckDBPyConnection, name: str, declared: str, typed: bool) -> ColumnLook:
-    words = f"nullif(trim({quoted(name)}::VARCHAR), '')"
-    number = f"try_cast({words} AS DOUBLE)"
-    filled, different, times, numbers, wholes, flags, largest = connection.execute(
-        f"SELECT count({words}), count(DISTINCT {words}), count(try_cast({words} AS TIMESTAMPTZ)), "
-        f"count(try_cast({words} AS DOUBLE)), count(*) FILTER ({number} = floor({number})), "
-        f"count(*) FILTER (lower({words}) IN ('true', 'false')), "
-        f"max(try_cast({words} AS DOUBLE)) FROM sample"
-    ).fetchall()[0]
-    if declared.endswith("[]"):
-        kind = "set"
-    elif declared.startswith(("TIMESTAMP", "DATE")) or (filled and times == filled and numbers < filled):
-        kind = "time"
-    elif declared == "BOOLEAN" or (filled and flags == filled):
-        kind = "boolean"
-    elif declared.startswith("VARCHAR") and (typed or numbers < filled or not filled):
-        kind = "words"  # where a file has types, numbers written as words are names
-    elif NUMBER.takes(declared):
-        kind = "whole" if wholes == filled and not declared.startswith(("FLOAT", "DOUBLE", "DECIMAL")) else "number"
-    else:
-        kind = "words"
-    values = () if kind in ("set", "time") else _values(connection, "sample", name)
-    return ColumnLook(name, kind, different, filled, values, largest)
-
-
-def look_at_signal(log: Any, shown_at: str, column: str, known_at: str) -> tuple[int, tuple[str, ...]]:
-    """The longest delay of a signal in the whole log, in microseconds (0: none), and its values where they are few."""
-    with connected() as connection:
-        relation = open_source(connection, log, "given").relation
-        moments = [f"epoch_us(try_cast({quoted(one)}::VARCHAR AS TIMESTAMPTZ))" for one in (known_at, shown_at)]
-        delay = connection.execute(f"SELECT max({moments[0]} - {moments[1]}) FROM {relation}").fetchall()[0][0]
-        return max(int(delay or 0), 0), _values(connection, relation, column)
-
-
-def _values(connection: duckdb.DuckDBPyConnection, relation: str, column: str) -> tuple[str, ...]:
-    """The different values of a column, numbers in their order; none where there are many."""
-    words = f"nullif(trim({quoted(column)}::VARCHAR), '')"
-    different = f"SELECT DISTINCT {words} AS v FROM {relation} WHERE {words} IS NOT NULL LIMIT {MOST_LISTED + 1}"
-    found = connection.execute(f"SELECT v FROM ({different}) ORDER BY try_cast(v AS DOUBLE), v").fetchall()
-    return tuple(str(value) for (value,) in found) if len(found) <= MOST_LISTED else ()
-
+from presage.errors import PresageError
+from presage.logs.column_looks import ColumnLook, LogLook, looked_at
+from presage.logs.feature_drafts import (
+    coarser_categories,
+    feature_keys,
+    feature_lines,
+    feature_text,
+    plain_key,
+    quoted_text,
+    row_identifier,
+)
+from presage.logs.leak_guards import AFTER, LogWarning
+from presage.logs.rows import read_log
+from presage.logs.signal_guesses import (
+    STATES,
+    Guesses,
+    SignalGuess,
+    guessed_signals,
+    horizon_words,
+)
+from presage.logs.tables import quoted, sql_text
+from presage.task.task import read_task
 
 KINDS = ("kind", "event", "event_type", "event_name", "type", "action")
-IDENTITIES = ("instance", "item", "product", "title", "repository", "repo", "user", "subject")
-SHOWN = ("shown_at", "predicted_at", "at", "timestamp", "time", "date", "created_at")
+NO_ID = '# id = "COLUMN"  # then rows that come twice are noticed'
+
+READ = 200_000
+"""Rows that are read once more to see whether a feature gives the outcome away."""
 
 
 def first_task(log: Any) -> str:
-    """The text of a task file that fits the log as far as its first rows tell."""
-    name, rows, looks = look_at(log)
-    by_name = {look.name: look for look in looks}
-    pairs = {n: f"{n}_at" for n in by_name if f"{n}_at" in by_name and by_name[f"{n}_at"].kind == "time"}
-    kind = next((n for n in KINDS if n in by_name and by_name[n].values), None)
-    head = ["version = 1", f"name = {json.dumps(name)}  # what is predicted, in a few words", ""]
-    if kind and not pairs:
-        return "\n".join([*head, *_events(looks, by_name[kind], rows)])
-    return "\n".join([*head, *_predictions(log, looks, pairs, rows)])
+    """The text of a task file that fits the log as far as its columns tell.
+
+    It offers no feature that a reading of the log would warn of: those stand there as comments, with the reason.
+    """
+    with looked_at(log) as look:
+        kind = next((c for c in look.columns.values() if "_".join(c.words) in KINDS and c.values), None)
+        found = guessed_signals(look)
+        if kind and (found.outcome is None or found.outcome.name == kind.name):
+            return _events_without_leaks(look, kind, log)
+        return "\n".join(_predictions(look, found))
 
 
-def _predictions(log: Any, looks: Sequence[ColumnLook], pairs: dict[str, str], rows: int) -> list[str]:
-    shown = _moment(looks, set(pairs.values()))
-    signals = {n: look_at_signal(log, shown, n, at) for n, at in pairs.items()}
-    ordered = sorted(signals, key=lambda n: (n == "outcome", signals[n][0]))
-    outcome, proxies = (ordered[-1], ordered[:-1]) if ordered else ("outcome", ["proxy"])
-    used = {shown, outcome, *proxies, *pairs.values(), *(f"{n}_at" for n in (outcome, *proxies))}
-    number = next((look.name for look in looks if look.name == "id"), None)
-    lines = ["[instance]  # features of what is predicted, as they were known then", *_features(looks, used, rows), ""]
-    for n in proxies or ["proxy"]:
-        lines += _signal("proxy" if len(proxies) < 2 else f"proxy.{n}", n, *signals.get(n, (0, ())))
-    lines += _signal("outcome", outcome, *signals.get(outcome, (0, ())))
-    lines += ["[log]", f"shown_at = {json.dumps(shown)}  # the moment of the prediction"]
-    lines += [f"id = {json.dumps(number)}"] if number else ['# id = "COLUMN"  # then rows that come twice are noticed']
+def _predictions(look: LogLook, found: Guesses) -> list[str]:
+    signals = [one for one in (*found.proxies, *found.later, found.outcome) if one]
+    used = {found.shown_at, *(column for one in signals for column in one.columns)}
+    identifier = row_identifier(look, used)
+    free = [one for one in look.columns.values() if one.name not in {*used, identifier}]
+    refused, doubts = _refused(look, found, free)
+    span = _span(look, found, signals)
+    lines = [
+        *_head(look, (*found.doubts, *doubts)),
+        "[instance]  # features of what is predicted, as they were known then",
+    ]
+    lines += [*feature_lines(look, free, refused), ""]
+    for guess in found.proxies:
+        table = "proxy" if len(found.proxies) == 1 else f"proxy.{_table(guess.name)}"
+        lines += _signal(look, table, guess, span, found.shown_at)
+    if not found.proxies:
+        lines += _unknown_signal("proxy")
+    for guess in found.later:
+        lines += [f"# [proxy.{_table(guess.name)}]  # it comes later than the outcome: no early sign", ""]
+    outcome = found.outcome
+    lines += _signal(look, "outcome", outcome, span, found.shown_at) if outcome else _unknown_signal("outcome")
+    lines += ["[log]", *_log(look, found, signals)]
+    lines += [f"id = {quoted_text(identifier)}"] if identifier else [NO_ID]
     lines += ['# group = "COLUMN"  # predictions that compete with each other, for ranking', ""]
-    return [*lines, *_forecaster(_categories(looks, used, rows))]
+    return [*lines, *_forecaster(look, [one for one in free if one.name not in refused])]
 
 
-def _events(looks: Sequence[ColumnLook], kind: ColumnLook, rows: int) -> list[str]:
-    at = _moment(looks, set())
-    keys = [look for look in looks if look.kind in ("words", "whole") and look.name != kind.name]
-    keys = sorted((look for look in keys if look.name != "id"), key=lambda look: -look.different)[:2]
+def _head(look: LogLook, doubts: Sequence[str]) -> list[str]:
+    """The first lines; above them what to check, where names and delays leave a doubt."""
+    if look.rows < look.total:
+        doubts = (*doubts, f"the values: {look.rows:,} of {look.total:,} rows were looked at")
+    told = ["# Check first:", *(f"# - {doubt}" for doubt in doubts), ""] if doubts else []
+    return [*told, "version = 1", f"name = {quoted_text(look.name)}  # what is predicted, in a few words", ""]
+
+
+def _log(look: LogLook, found: Guesses, signals: Sequence[SignalGuess]) -> list[str]:
+    """The lines of [log] that say which times there are and how they are written."""
+    if found.shown_at is None:
+        return ['order = "rows"  # no column holds times: the order of the rows is taken for the order of time']
+    lines = [f"shown_at = {quoted_text(found.shown_at)}  # the moment of the prediction"]
+    times = [found.shown_at, *(c for one in signals for c in one.columns if look.columns[c].moment)]
+    written = list(dict.fromkeys(look.columns[name].written for name in times if look.columns[name].written))
+    if len(written) == 1:
+        lines.append(f"time_format = {quoted_text(written[0])}  # how times are written")
+    elif written:
+        lines.append(f"time_format = {json.dumps(written)}  # how times are written")
+    return lines
+
+
+def _span(look: LogLook, found: Guesses, signals: Sequence[SignalGuess]) -> int:
+    """How long the log is, in microseconds."""
+    if found.shown_at is None:
+        return 0
+    shown = look.columns[found.shown_at].moment
+    times = [look.columns[c].moment for one in signals for c in one.columns if look.columns[c].moment]
+    latest = ", ".join(f"max({time})" for time in (shown, *times))
+    first, last = look.ask(f"SELECT min({shown}), greatest({latest}) FROM rows")
+    return int(last - first)
+
+
+def _events_without_leaks(look: LogLook, kind: ColumnLook, log: Any) -> str:
+    """The text for a log of events, in which the features that reading it warns of are comments."""
+    text = "\n".join(_events(look, kind, {}))
+    try:
+        warnings = read_log(read_task(text), log)[0].warnings
+    except PresageError:
+        return text  # check says what does not fit
+    refused = {one.column: _reason(one, look.columns[one.column]) for one in warnings if one.column in look.columns}
+    return "\n".join(_events(look, kind, refused)) if refused else text
+
+
+def _events(look: LogLook, kind: ColumnLook, refused: dict[str, str]) -> list[str]:
+    times = [one.name for one in look.columns.values() if one.moment]
+    at = next((n for n in ("at", "timestamp", "time", "date") if n in times), times[0] if times else "at")
+    free = [one for one in look.columns.values() if one.name not in (at, kind.name)]
+    keys = [one for one in free if one.kind in ("words", "whole") and one.name.lower() != "id"]
+    keys = sorted(keys, key=lambda one: -one.different)[:2]
     first, *others = kind.values
     told = others[0] if others else first
-    lines = ["[instance]  # features of the events that are predictions", *_features(looks, {at, kind.name}, rows), ""]
+    lines = [*_head(look, ()), "[instance]  # features of the events that are predictions"]
+    lines += feature_lines(look, [one for one in free if one.name.lower() != "id"], refused)
     lines += [
+        "",
         "[proxy]  # counted in the days after a prediction",
         'values = ["none", "one", "many"]',
-        f'count = {json.dumps(told)}\nwithin = "2 days"\nedges = [1, 2]',
+        f'count = {quoted_text(told)}\nwithin = "2 days"\nedges = [1, 2]',
         "",
         "[outcome]",
         'values = ["no", "yes"]',
-        f'count = {json.dumps(told)}\nwithin = "7 days"\nedges = [1]',
+        f'count = {quoted_text(told)}\nwithin = "7 days"\nedges = [1]',
         "",
-        f"[log]  # kinds in the first rows: {', '.join(kind.values)}",
-        f"at = {json.dumps(at)}\nkind = {json.dumps(kind.name)}",
-        f"moment = [{json.dumps(first)}]  # events that are predictions",
+        f"[log]  # kinds in the log: {', '.join(kind.values)}",
+        f"at = {quoted_text(at)}\nkind = {quoted_text(kind.name)}",
+        f"moment = [{quoted_text(first)}]  # events that are predictions",
     ]
-    names = ("instance", "subject")
-    lines += [f"{name} = {json.dumps(look.name)}" for name, look in zip(names, keys, strict=False)]
-    return [*lines, "", *_forecaster(_categories(looks, {at, kind.name}, rows))]
+    lines += [f"{name} = {quoted_text(one.name)}" for name, one in zip(("instance", "subject"), keys, strict=False)]
+    return [*lines, "", *_forecaster(look, [one for one in free if one.name not in refused])]
 
 
-def _signal(table: str, column: str, delay: int, found: tuple[str, ...]) -> list[str]:
-    values = found if len(found) > 1 else ("no", "yes")
-    listed = ", ".join(json.dumps(value, ensure_ascii=False) for value in values)
-    advice = "in their order, if they have one" if len(found) > 1 else "correct this: the log does not tell"
+def _signal(look: LogLook, table: str, guess: SignalGuess, span: int, shown: str | None) -> list[str]:
+    lines = [f"[{table}]"]
+    if guess.edges:
+        lines.append(f"edges = {json.dumps(guess.edges)}  # about a quarter of the early rows below each; round them")
+        first = f"below {guess.edges[0]}"
+    else:
+        values = guess.values if len(guess.values) > 1 else ("no", "yes")
+        advice = "in their order, if they have one" if len(guess.values) > 1 else "correct this: the log does not tell"
+        lines.append(f"values = [{', '.join(map(quoted_text, values))}]  # {advice}")
+        first = values[0]
+    if shown is None:
+        rows = max(look.rows // (100 if table.startswith("proxy") else 20), 1)
+        horizon, why = f"{rows} row{'s' * (rows > 1)}", "correct this: after how many rows it is known"
+    else:
+        horizon, why = horizon_words(guess, span, early=table != "outcome")
+    lines.append(f"horizon = {quoted_text(horizon)}  # {why}")
+    if guess.happened:
+        lines += [
+            f"happened_at = {quoted_text(guess.name)}  # empty: it did not happen within the horizon",
+            'known = "at horizon"  # "as it happens": known at once, but then early on all known ones are successes',
+        ]
+        return [*lines, ""]
+    lines.append(f"column = {quoted_text(guess.name)}")
+    if guess.known_at:
+        lines.append(f"known_at = {quoted_text(guess.known_at)}")
+    elif shown is not None:
+        lines.append('known = "at horizon"  # no column says when it became known')
+    lines.append(f"# absent = {quoted_text(first)}  # if nothing by the horizon means this; otherwise it is censored")
+    return [*lines, ""]
+
+
+def _unknown_signal(table: str) -> list[str]:
+    what = "an early sign" if table == "proxy" else "what is predicted"
     return [
-        f"[{table}]",
-        f"values = [{listed}]  # {advice}",
-        f'horizon = "{_rounded(delay)}"  # later is too late',
-        f"column = {json.dumps(column)}\nknown_at = {json.dumps(f'{column}_at')}",
-        f"# absent = {json.dumps(values[0])}  # if nothing by the horizon means this; otherwise it is censored",
+        f"[{table}]  # correct this: no column looks like {what}",
+        'values = ["no", "yes"]',
+        'horizon = "7 days"  # later is too late',
+        f'column = "{table}"\nknown_at = "{table}_at"',
         "",
     ]
 
 
-def _features(looks: Sequence[ColumnLook], used: set[str], rows: int) -> list[str]:
-    lines = {look.name: _feature(look, rows) for look in looks if look.name not in used and look.name != "id"}
-    for identity in _categories(looks, used, rows)[:1]:
-        lines[identity] = lines[identity].replace(" }", ", identity = true }", 1)
-    return [f"{'# ' if line.startswith('#') else ''}{_key(n)} = {line.removeprefix('# ')}" for n, line in lines.items()]
+def _refused(look: LogLook, found: Guesses, free: Sequence[ColumnLook]) -> tuple[dict[str, str], list[str]]:
+    """Why columns must not be features, by their names: times after the prediction, and what gives something away.
+
+    And what else reading the log warns of.
+    """
+    refused: dict[str, str] = {}
+    if found.shown_at:
+        shown = look.columns[found.shown_at].moment
+        for one in free:
+            if one.moment:
+                later = f"avg(({one.moment} > {shown})::INTEGER)"
+                if (look.ask(f"SELECT {later} FROM rows WHERE {one.moment} IS NOT NULL")[0] or 0) >= AFTER:
+                    refused[one.name] = "a time after the prediction"
+    tried = [one for one in free if not one.moment and one.filled and not one.name.startswith("truth_")]
+    if not tried or found.outcome is None:
+        return refused, []
+    try:
+        warnings = _warnings(look, found, tried)
+    except PresageError as error:
+        return refused, [f"the features: whether they give the outcome away was not seen, as {error.wrong}"]
+    names = {one.name for one in tried}
+    refused |= {one.column: _reason(one, look.columns[one.column]) for one in warnings if one.column in names}
+    return refused, [f"{one.column}: {one.text}" for one in warnings if one.column not in names]
 
 
-def _categories(looks: Sequence[ColumnLook], used: set[str], rows: int) -> list[str]:
-    """The names of the identity, where there is one, and of the categories coarser than it, the coarsest first."""
-    found = {look.name: look for look in looks if look.name not in used and look.name != "id"}
-    names = [n for n, look in found.items() if _feature(look, rows).startswith('{ kind = "category"')]
-    identity = next((n for n in IDENTITIES if n in names), names[0] if names else None)
-    if identity is None:
-        return []
-    coarser = [n for n in names if found[n].different < found[identity].different]
-    return [identity, *sorted(coarser, key=lambda n: found[n].different)]
+def _reason(warning: LogWarning, column: ColumnLook) -> str:
+    """Why a column is left out, in the words of its warning."""
+    status = "looks like a status that changes later: " if set(column.words) & set(STATES) else ""
+    what, _, _ = warning.text.rpartition(": ")
+    return f"{status}{what[:1].lower()}{what[1:]}"
 
 
-def _feature(look: ColumnLook, rows: int) -> str:
-    named = "" if _key(look.name) == look.name else f", column = {json.dumps(look.name)}"
-    if look.name.startswith("truth_"):
-        return f'# {{ kind = "number"{named} }}  # the truth is nothing to predict from'
-    if look.kind == "whole" and look.different > 2 and look.name not in IDENTITIES and not look.name.endswith("id"):
-        return f'{{ kind = "count", edges = [{", ".join(str(e) for e in _edges(look))}]{named} }}'
-    if look.kind == "time":
-        return f'# {{ kind = "timestamp", parts = ["hour", "weekday"]{named} }}  # was it known then?'
-    if look.kind in ("set", "boolean", "number"):
-        return f'{{ kind = "{look.kind}"{named} }}'
-    if look.different > rows / 2 and rows > 100:
-        return f'# {{ kind = "category", hashed = 65536{named} }}  # nearly every row has another one'
-    return f'{{ kind = "category"{named} }}'
+def _warnings(look: LogLook, found: Guesses, tried: Sequence[ColumnLook]) -> Sequence[LogWarning]:
+    """What reading the log warns of, if every column that may be a feature were one."""
+    assert found.outcome is not None
+    keys = feature_keys(one.name for one in tried)
+    lines = ['version = 1\nname = "draft"\n[instance]']
+    lines += [f"{keys[one.name]} = {feature_text(look, one, keys[one.name])}" for one in tried]
+    signals = (*found.proxies, found.outcome)
+    span = _span(look, found, signals)
+    for guess in found.proxies or (found.outcome,):
+        lines += _signal(look, f"proxy.{_table(guess.name)}", guess, span, found.shown_at)
+    lines += [*_signal(look, "outcome", found.outcome, span, found.shown_at), "[log]"]
+    lines += _log(look, found, ())[:1]
+    every = -(-look.rows // READ) if found.shown_at else 1
+    stamps = {
+        one.name: f"make_timestamp({one.moment}) AS {quoted(one.name)}" for one in look.columns.values() if one.moment
+    }
+    chosen = ", ".join(stamps.get(name, quoted(name)) for name in look.columns)
+    with tempfile.TemporaryDirectory(prefix="presage-") as folder:
+        path = str(Path(folder) / "rows.parquet")
+        some = f"SELECT {chosen} FROM rows WHERE nth % {every} = 0 ORDER BY nth"
+        look.connection.execute(f"COPY ({some}) TO {sql_text(path)} (FORMAT parquet)")
+        found_warnings = read_log(read_task("\n".join(lines)), path)[0].warnings
+    return [one for one in found_warnings if found.proxies or "proxy" not in one.kind]
 
 
-def _edges(look: ColumnLook) -> list[int]:
-    most = int(look.most or 1)
-    return [1 << power for power in range(min(max(most.bit_length(), 1), 6))]
+def _table(name: str) -> str:
+    """What a candidate is called: proxy and outcome are taken."""
+    return f"{plain_key(name)}_sign" if name in ("proxy", "outcome") else plain_key(name)
 
 
-def _moment(looks: Sequence[ColumnLook], taken: set[str]) -> str:
-    times = [look.name for look in looks if look.kind == "time" and look.name not in taken]
-    return next((n for n in SHOWN if n in times), times[0] if times else "shown_at")
-
-
-def _rounded(microseconds: int) -> str:
-    """The whole hours or days that hold a delay; a week where none was seen."""
-    for unit, most in (("hour", 24), ("day", 10**6)):
-        amount = -(-microseconds // (UNITS[unit] * 1_000_000))
-        if 0 < amount < most:
-            return f"{amount} {unit}{'s' * (amount > 1)}"
-    return "7 days"
-
-
-def _key(name: str) -> str:
-    return "".join(letter if letter.isascii() and (letter.isalnum() or letter in "_-") else "_" for letter in name)
-
-
-def _forecaster(categories: Sequence[str]) -> list[str]:
+def _forecaster(look: LogLook, offered: Sequence[ColumnLook]) -> list[str]:
     """The last table; what instances share is for the reader to say."""
+    categories, keys = coarser_categories(look, offered), feature_keys(one.name for one in offered)
     lines = ["[forecaster]", 'kind = "mixture"  # the safe default']
     if len(categories) > 1:
-        groups = [[_key(name) for name in categories[1:last]] for last in (2, 3) if last <= len(categories)]
+        groups = [[keys[name] for name in categories[1:last]] for last in (2, 3) if last <= len(categories)]
         why = f"what a new {categories[0]} shares with others, coarse to fine"
         lines.append(f"# back_off = {json.dumps(groups)}  # {why}")
     return [*lines, ""]

@@ -1,7 +1,7 @@
 """Whether a log that was read out of core fits into memory once it is arrays."""
 
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -11,18 +11,23 @@ import numpy as np
 
 from presage.errors import DataError, SettingError
 from presage.logs.cleaning import Exclusions, check_values, clean_log
-from presage.logs.columns import TIME, wanted_events, wanted_moments, wanted_predictions
-from presage.logs.csv_errors import one_line
+from presage.logs.columns import LABEL, TIME, WantedColumn, wanted_events, wanted_moments, wanted_predictions
+from presage.logs.csv_errors import one_line, reading_errors
 from presage.logs.encoding import LearntVocabularies, fetch, fetch_instances, learn_vocabularies, order_rows
-from presage.logs.engines import LogEngine, engine_called
+from presage.logs.engines import LogEngine, LogReading, engine_called, reading_of
 from presage.logs.event_windows import unused_events, windowed_signals
-from presage.logs.leak_guards import LogWarning
+from presage.logs.leak_guards import LogWarning, leak_warnings
+from presage.logs.repeated_rows import repeated_row_warnings
+from presage.logs.signal_delays import SignalDelays, delay_warnings, signal_delays
 from presage.logs.signals import labelled_predictions, prediction_rows
 from presage.logs.tables import connected, sql_text
 from presage.spaces import Array, Features, Instance
 from presage.task.columns import EventColumns
 from presage.task.spans import in_words
 from presage.task.task import Task, Vocabulary
+
+EXTRA = "extra"
+"""Our name for a column that is read beside those of the task, before its number."""
 
 GIB = 2**30
 MEMINFO = Path("/proc/meminfo")
@@ -50,12 +55,13 @@ def check_memory(name: str, rows: int, features: Features, signals: int) -> None
 
 
 def join_log(
-    task: Task, log: Any, engine: LogEngine, moments: Any = None, whole: bool = True
+    task: Task, log: Any, engine: LogEngine, moments: Any = None, extra: Sequence[str] = (), *, whole: bool = True
 ) -> tuple[str, dict[str, int]]:
     """What errors call the log, which now stands as `joined`; and how many events were of no use, by reason."""
+    further = tuple(WantedColumn(f"{EXTRA}{n}", column, LABEL, "--by") for n, column in enumerate(extra))
     if isinstance(task.log, EventColumns):
-        return _join_events(task, task.log, log, engine, moments, whole=whole)
-    wanted = wanted_predictions(task)
+        return _join_events(task, task.log, log, engine, moments=moments, further=further, whole=whole)
+    wanted = (*wanted_predictions(task), *further)
     name = engine.read("predictions", log, wanted)
     times = [f"max({one.name})" for one in wanted if one.kind is TIME and one.name[0] == "t"]
     last = f"greatest({', '.join(['max(shown_at)', *times])})" if times else "max(shown_at)"
@@ -66,13 +72,20 @@ def join_log(
 
 
 def _join_events(
-    task: Task, columns: EventColumns, log: Any, engine: LogEngine, moments: Any, *, whole: bool
+    task: Task,
+    columns: EventColumns,
+    log: Any,
+    engine: LogEngine,
+    *,
+    moments: Any,
+    further: tuple[WantedColumn, ...],
+    whole: bool,
 ) -> tuple[str, dict[str, int]]:
-    wanted = wanted_events(task, columns)
+    wanted = (*wanted_events(task, columns), *(() if columns.moments else further))
     name = engine.read("events", log, wanted)
     chosen = tuple(one for one in wanted if one.name not in ("at", "kind"))
     if columns.moments:
-        chosen = wanted_moments(task, columns)
+        chosen = (*wanted_moments(task, columns), *further)
         engine.read("moments", task.folder / columns.moments if moments is None else moments, chosen)
     first, end, rows = engine.ask('SELECT min("at"), max("at"), count(*) FROM events')
     until = _check_length(task, name, columns.at, (first, end, rows), whole)
@@ -133,7 +146,9 @@ class LogRows(NamedTuple):
     vocabularies: dict[str, Vocabulary]  # by feature
     models: Array | None = None  # int64 [N]: of a log that a service exported, the position its model had learnt up to
     json: Array | None = None  # text [N]: the features as a JSON object by name, where they were asked for
+    extra: dict[str, Array] | None = None  # text [N] or None, by column of the log: those asked for beside the task's
     warnings: tuple[LogWarning, ...] = ()  # what to look at before believing a score
+    delays: tuple[SignalDelays, ...] = ()  # of the proxies, then of the outcome
 
     def proxy(self, name: str | None = None) -> SignalRows:
         """A candidate by name; the first where no name is given."""
@@ -153,6 +168,8 @@ def read_log(
     memory: str = MEMORY,
     session: Any = None,
     raw: bool = False,
+    extra: Sequence[str] = (),
+    skip_bad_lines: bool = False,
     earlier: LearntVocabularies | None = None,
 ) -> tuple[LogRows, Exclusions]:
     """The rows of a log, and what was left out of it or stayed unknown.
@@ -165,33 +182,37 @@ def read_log(
         memory: What DuckDB may use before it goes to the disk.
         session: A Spark session; without one Spark is started, and stopped in the end.
         raw: Whether the features are wanted as JSON, too.
+        extra: Further columns of the log that are wanted as text.
+        skip_bad_lines: Whether lines of CSV or NDJSON that cannot be read are left out and counted.
         earlier: What was learnt of an earlier part of the log, of which this is a later one: it may be short.
     """
     for signal in task.signals:
         if signal.cuts and signal.cuts.is_open:
             remedy = "give them as numbers, or let presage.logs.cuts.resolve_cuts find them in the log"
             raise SettingError(f"{task.path(signal)}.edges are not numbers yet", str(signal.cuts), remedy)
-    with opened_engine(task, engine, memory, session) as (connection, working):
-        name, unused = join_log(task, log, working, moments, earlier is None)
-        return _rows(connection, task, name, unused, raw=raw, earlier=earlier)
+    reading = reading_of(task, log, moments, skip_bad_lines=skip_bad_lines)
+    with opened_engine(task, engine, memory, session, reading) as (connection, working):
+        name, unused = join_log(task, log, working, moments, extra, whole=earlier is None)
+        rows, excluded = _rows(connection, task, name, unused, raw=raw, extra=extra, earlier=earlier)
+        return rows, working.left_out.plus(excluded)
 
 
 @contextmanager
 def opened_engine(
-    task: Task, engine: str, memory: str, session: Any
+    task: Task, engine: str, memory: str, session: Any, reading: LogReading
 ) -> Iterator[tuple[duckdb.DuckDBPyConnection, LogEngine]]:
     """A database on disk and the engine that brings the log of a task into it, for as long as both are used."""
     if task.in_rows and engine == "spark":
         remedy = "use the engine duckdb, or give the log a column of times"
         raise DataError("Spark does not keep the order of the rows", engine, remedy)
-    with tempfile.TemporaryDirectory(prefix="presage-") as scratch:
+    with reading_errors("the log"), tempfile.TemporaryDirectory(prefix="presage-") as scratch:
         folder = Path(scratch)
         with connected(memory_limit=memory, temp_directory=str(folder / "spill")) as connection:
             # In a file, unlike in memory, tables are compressed.
             connection.execute(f"ATTACH {sql_text(str(folder / 'rows.duckdb'))} AS scratch")
             connection.execute("USE scratch")
             try:
-                with engine_called(engine, connection, folder, session) as working:
+                with engine_called(engine, connection, folder, session, reading) as working:
                     yield connection, working
             except duckdb.Error as error:
                 remedy = "correct the log, or make room on the disk"
@@ -205,6 +226,7 @@ def _rows(
     unused: dict[str, int],
     *,
     raw: bool,
+    extra: Sequence[str],
     earlier: LearntVocabularies | None,
 ) -> tuple[LogRows, Exclusions]:
     judged = clean_log(connection, task, name, earlier is None)
@@ -212,7 +234,14 @@ def _rows(
     vocabularies = learn_vocabularies(connection, task, name, earlier)
     features = task.features(vocabularies)
     check_memory(name, judged.kept, features, len(task.signals))
-    order_rows(connection, task, vocabularies, raw)
+    extras = {column: f"{EXTRA}{n}" for n, column in enumerate(extra)}
+    order_rows(connection, task, vocabularies, raw, tuple(extras.values()))
+    delays = signal_delays(connection, task)
+    warnings = (
+        *leak_warnings(connection, task),
+        *repeated_row_warnings(connection, task),
+        *delay_warnings(connection, task, delays),
+    )
     served = task.log.model is not None
     revealed = tuple(
         SignalRows(
@@ -234,8 +263,18 @@ def _rows(
         vocabularies=vocabularies,
         models=fetch(connection, "model") if served else None,
         json=fetch(connection, "json") if raw else None,
+        extra={column: _words(fetch(connection, ours)) for column, ours in extras.items()} or None,
+        warnings=warnings,
+        delays=delays,
     )
     if rows.models is not None and (np.diff(rows.models) < 0).any():
         wrong, remedy = f"the models of {name} do not follow their predictions", "export the log again"
         raise DataError(wrong, int(rows.id[np.argmax(np.diff(rows.models) < 0)]), remedy)
     return rows, judged.excluded._replace(counts=unused | judged.excluded.counts)
+
+
+def _words(column: Array) -> Array:
+    """Text as objects, None where there is none."""
+    words = np.asarray(np.ma.getdata(column), object).copy()
+    words[np.ma.getmaskarray(column)] = None
+    return words

@@ -102,7 +102,7 @@ def _odd_label(signal: Signal, n: int) -> str:
 
 def _cut(cuts: NumberCuts, n: int) -> str:
     """The symbol of a number: how many edges it reaches; NULL where there is none."""
-    reached = " + ".join(f"CASE WHEN v{n} >= {_double(edge)} THEN 1 ELSE 0 END" for edge in cuts.edges)
+    reached = " + ".join(f"CASE WHEN v{n} >= {edge!r} THEN 1 ELSE 0 END" for edge in cuts.edges)
     return f"CASE WHEN v{n} IS NOT NULL THEN {reached} END"
 
 
@@ -113,12 +113,6 @@ def _odd_number(n: int) -> str:
 
 NO_NUMBERS = tuple(sign + word for word in ("nan", "inf", "infinity") for sign in ("", "-", "+"))
 """How numbers that are not finite are written: they count as missing."""
-
-
-def _double(number: float) -> str:
-    """A number as SQL takes it: with an exponent, for otherwise it is read as a decimal and rounded."""
-    words = repr(float(number))
-    return words if "e" in words else f"{words}e0"
 
 
 def _fate(signal: Signal, n: int, until: int) -> str:

@@ -1,15 +1,28 @@
 """Where a log is read from: files, folders, tables of DuckDB, and dataframes of any library."""
 
-from collections.abc import Callable, Mapping
+import tempfile
+from collections.abc import Callable, Collection, Mapping
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, BinaryIO, NamedTuple, cast
 
 import duckdb
 import numpy as np
 
 from presage.errors import DataError
-from presage.logs.csv_errors import unreadable_log
-from presage.logs.tables import READERS, literal, quoted, sql_text
+from presage.logs.csv_errors import about_lines, reading_errors, unreadable_log
+from presage.logs.file_forms import (
+    DELIMITERS,
+    ENDINGS,
+    ENDINGS_IN_WORDS,
+    TextHead,
+    check_file,
+    ending,
+    form_of,
+    reader_sql,
+    text_head,
+)
+from presage.logs.tables import quoted, sql_text
+from presage.logs.text_lines import BadLines, clean_lines
 from presage.spaces import Array
 
 
@@ -62,6 +75,9 @@ class Source(NamedTuple):
     relation: str
     types: Mapping[str, str]
     files: tuple[Path, ...] = ()
+    header: tuple[str, ...] = ()  # the column names of a CSV as they are written
+    delimiter: str = ","
+    bad: BadLines = BadLines()
 
     @property
     def cheap(self) -> bool:
@@ -76,45 +92,85 @@ class Source(NamedTuple):
         return f"{self.relation[:-1]}, columns={{{columns}}})"
 
 
-def open_source(connection: duckdb.DuckDBPyConnection, log: Any, alias: str) -> Source:
-    """The source that a path, FILE.duckdb::TABLE or a dataframe is; `alias` is a name still free in the database."""
+def open_source(
+    connection: duckdb.DuckDBPyConnection, log: Any, alias: str, wanted: Collection[str] = (), *, skip: bool = False
+) -> Source:
+    """The source that a path, FILE.duckdb::TABLE or a dataframe is; `alias` is a name still free in the database.
+
+    The `wanted` columns tell how a header is split that could be split in several ways. With `skip`, lines of text
+    that cannot be read are left out.
+    """
     if not isinstance(log, str | Path):
         frame = frame_columns(log)
         connection.register(alias, frame.columns)
         zoned = ", ".join(f"{quoted(name)}::TIMESTAMPTZ AS {quoted(name)}" for name in frame.zoned)
         relation = f"(SELECT * REPLACE ({zoned}) FROM {alias})" if zoned else alias
-        return _described(connection, "the dataframe", "dataframe", relation)
-    database, separator, table = str(log).rpartition(SEPARATOR)
-    if separator:
-        return _database(connection, Path(database), table, alias)
+        return _described(connection, Source("the dataframe", "dataframe", relation, {}))
     path = Path(log)
-    if path.suffix == ".duckdb":
-        raise DataError("a DuckDB file may hold many tables", str(path), f"name one: {path.name}{SEPARATOR}TABLE")
+    with reading_errors(path.name or str(path)):
+        database, separator, table = str(log).rpartition(SEPARATOR)
+        if separator and not path.exists():
+            return _database(connection, Path(database), table, alias)
+        if path.suffix == ".duckdb":
+            raise DataError("a DuckDB file may hold many tables", str(path), f"name one: {path.name}{SEPARATOR}TABLE")
+        return _file_source(connection, path, wanted, skip)
+
+
+def _file_source(connection: duckdb.DuckDBPyConnection, path: Path, wanted: Collection[str], skip: bool) -> Source:
     files = _files(path)
-    form, reader = READERS[files[0].suffix]
-    several = f"[{', '.join(literal(file) for file in files)}], union_by_name=true"
-    relation = reader.format(path=several if len(files) > 1 else literal(files[0]))
-    return _described(connection, path.name or str(path), form, relation, files)
+    form, name, head = form_of(files[0]), path.name or str(path), TextHead()
+    if form == "CSV":
+        heads = [text_head(connection, file, wanted) for file in files]
+        head = heads[0]._replace(clean=all(one.clean for one in heads))
+        for file, other in zip(files, heads, strict=True):
+            if other.delimiter != head.delimiter:
+                found = f"{DELIMITERS[head.delimiter]} in {files[0].name}, {DELIMITERS[other.delimiter]} in {file.name}"
+                raise DataError(f"the files of {name} have different delimiters", found, "export them with one")
+    source = Source(name, form, reader_sql(form, files, head.delimiter), {}, files, head.header, head.delimiter)
+    if not head.clean:
+        return cleaned(connection, source, skip)
+    try:
+        return _described(connection, source)
+    except DataError as error:
+        if source.cheap or not (isinstance(error.__cause__, duckdb.Error) and about_lines(error.__cause__)):
+            raise
+        return cleaned(connection, source, skip)
+
+
+def cleaned(connection: duckdb.DuckDBPyConnection, source: Source, skip: bool) -> Source:
+    """The same log out of copies of its files with plain line ends and, with `skip`, without lines that are wrong.
+
+    Without `skip` the first line that cannot be read is refused.
+    """
+    scratch = Path(str(connection.execute("SELECT current_setting('temp_directory')").fetchall()[0][0]))
+    scratch.mkdir(parents=True, exist_ok=True)
+    bad, copies = BadLines(), []
+    for file in source.files:
+        with tempfile.NamedTemporaryFile(dir=scratch, suffix=".text", delete=False) as target:
+            found = clean_lines(file, source.form, source.delimiter, cast("BinaryIO", target), skip)
+            bad = bad.plus(found, file.name if len(source.files) > 1 else "")
+            copies.append(Path(target.name))
+    relation = reader_sql(source.form, copies, source.delimiter)
+    return _described(connection, source._replace(relation=relation, bad=bad))
 
 
 def _files(path: Path) -> tuple[Path, ...]:
-    """The files of a log, in the order of their names; all of one kind, and none of them empty."""
-    if not path.exists():
-        raise DataError(f"{path.name} is not there", str(path), "check the folder and the name")
-    found = sorted(p for p in path.rglob("*") if p.is_file() and p.suffix in READERS) if path.is_dir() else [path]
-    suffixes = sorted({file.suffix for file in found})
-    kinds = ", ".join(READERS)
+    """The files of a log, in the order of their names; all of one kind, and each what its ending says."""
+    if path.is_dir():
+        found = sorted(p for p in path.rglob("*") if p.is_file() and ending(p) in ENDINGS)
+    else:
+        form_of(path) if path.exists() else check_file(path)
+        found = [path]
+    suffixes = sorted({ending(file) for file in found})
     if not found:
-        raise DataError(f"the folder {path.name} holds no log", str(path), f"put files of one kind there: {kinds}")
+        remedy = f"put files of one kind there: {ENDINGS_IN_WORDS}"
+        raise DataError(f"the folder {path.name} holds no log", str(path), remedy)
     if len(suffixes) > 1:
         raise DataError(
             f"the folder {path.name} holds files of several kinds", suffixes, "keep one kind, or name a file"
         )
-    if suffixes[0] not in READERS:
-        raise DataError("the kind of this file is unknown", str(path), f"name it {kinds}, or FILE.duckdb::TABLE")
     for file in found:
-        if not file.stat().st_size:
-            raise DataError(f"{file.name} is empty", str(file), "write or export the file again")
+        check_file(file)
     return tuple(found)
 
 
@@ -123,17 +179,16 @@ def _database(connection: duckdb.DuckDBPyConnection, path: Path, table: str, ali
         raise DataError(f"{path.name} is not there", str(path), "check the folder and the name")
     parts = ".".join(quoted(part) for part in table.split("."))
     try:
-        connection.execute(f"ATTACH {sql_text(str(path))} AS {alias} (READ_ONLY)")
+        connection.execute(f"ATTACH {sql_text(str(path))} AS {alias} (TYPE duckdb, READ_ONLY)")
     except duckdb.Error as error:
         raise unreadable_log(path.name, "DuckDB", error) from error
-    return _described(connection, f"{path.name}{SEPARATOR}{table}", "DuckDB", f"{alias}.{parts}")
+    return _described(connection, Source(f"{path.name}{SEPARATOR}{table}", "DuckDB", f"{alias}.{parts}", {}))
 
 
-def _described(
-    connection: duckdb.DuckDBPyConnection, name: str, form: str, relation: str, files: tuple[Path, ...] = ()
-) -> Source:
+def _described(connection: duckdb.DuckDBPyConnection, source: Source) -> Source:
+    """The source with its columns and their types."""
     try:
-        rows = connection.execute(f"DESCRIBE FROM {relation}").fetchall()
+        rows = connection.execute(f"DESCRIBE FROM {source.relation}").fetchall()
     except duckdb.Error as error:
-        raise unreadable_log(name, form, error, files) from error
-    return Source(name, form, relation, {str(column): str(declared) for column, declared, *_ in rows}, files)
+        raise unreadable_log(source.name, source.form, error) from error
+    return source._replace(types={str(column): str(declared) for column, declared, *_ in rows})

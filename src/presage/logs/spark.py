@@ -13,8 +13,9 @@ from typing import Any
 import duckdb
 
 from presage.errors import DataError
+from presage.logs.cleaning import Exclusions
 from presage.logs.columns import FLAG, GIVEN, LABEL, NUMBER, TEXTS, TIME, WantedColumn, check_columns
-from presage.logs.tables import READERS, literal
+from presage.logs.file_forms import ENDINGS, ENDINGS_IN_WORDS, ending, form_of, literal, text_head
 
 TYPES = {
     "timestamp": "TIMESTAMP WITH TIME ZONE", "timestamp_ntz": "TIMESTAMP", "string": "VARCHAR", "boolean": "BOOLEAN",
@@ -53,6 +54,7 @@ class SparkEngine:
 
     def __init__(self, connection: duckdb.DuckDBPyConnection, folder: Path, session: Any, backend: Any) -> None:
         self.connection, self.folder, self.session, self.backend = connection, folder, session, backend
+        self.left_out = Exclusions({}, {})
 
     def read(self, name: str, log: Any, wanted: tuple[WantedColumn, ...]) -> str:
         """What errors call the log, whose wanted columns and "row" now stand, checked, under `name`."""
@@ -92,13 +94,14 @@ class SparkEngine:
             raise DataError(
                 "Spark reads files", str(log) if isinstance(log, str | Path) else type(log).__name__, remedy
             )
-        suffixes = {p.suffix for p in (path.rglob("*") if path.is_dir() else [path])} & set(READERS)
-        if len(suffixes) != 1:
-            raise DataError("Spark reads files of one kind", sorted(suffixes), f"name them {', '.join(READERS)}")
-        form, reader = READERS[suffixes.pop()][0], self.session.read
+        files = [p for p in (path.rglob("*") if path.is_dir() else [path]) if ending(p) in ENDINGS]
+        kinds = sorted({ending(file) for file in files})
+        if len(kinds) != 1:
+            raise DataError("Spark reads files of one kind", kinds, f"name them {ENDINGS_IN_WORDS}")
+        form, reader = form_of(files[0]), self.session.read
         if form == "CSV":
-            tab = "\t" if path.suffix == ".tsv" else ","
-            return reader.csv(str(path), header=True, inferSchema=True, sep=tab)
+            delimiter = text_head(self.connection, files[0]).delimiter
+            return reader.csv(str(path), header=True, inferSchema=True, sep=delimiter)
         return reader.parquet(str(path)) if form == "Parquet" else reader.json(str(path))
 
 

@@ -12,7 +12,9 @@ import numpy as np
 from presage.dataframes import Columns
 from presage.errors import DataError
 from presage.logs.columns import ColumnKind
-from presage.logs.csv_errors import unreadable_log
+from presage.logs.csv_errors import about_lines, reading_errors, unreadable_log
+from presage.logs.file_forms import check_file, form_of, reader_sql, text_head
+from presage.logs.text_lines import clean_lines
 
 
 def sql_text(value: str) -> str:
@@ -24,24 +26,16 @@ def sql_text(value: str) -> str:
     return "'" + value.replace("'", "''") + "'"
 
 
-# Nothing about a CSV is guessed: a guess may take a broken row for the header and drop what stands above it.
-CSV = """read_csv({{path}}, all_varchar=true, header=true, skip=0, delim='{}', quote='"', escape='"', comment='')"""
-NDJSON = "read_json({path}, format='newline_delimited')"
-READERS = {
-    ".parquet": ("Parquet", "read_parquet({path})"),
-    ".csv": ("CSV", CSV.format(",")),
-    ".tsv": ("CSV", CSV.format("\t")),
-    ".ndjson": ("NDJSON", NDJSON),
-    ".jsonl": ("NDJSON", NDJSON),
-}
-
-
 @contextmanager
 def connected(**config: Any) -> Iterator[duckdb.DuckDBPyConnection]:
-    """A database in memory that lives in UTC and never reaches for the network."""
+    """A database in memory that lives in UTC, never reaches for the network, and has a folder of its own for files."""
     offline = {"autoinstall_known_extensions": False, "autoload_known_extensions": False}
-    with duckdb.connect(config=offline | config) as connection:
+    with (
+        tempfile.TemporaryDirectory(prefix="presage-") as scratch,
+        duckdb.connect(config=offline | {"temp_directory": f"{scratch}/spill"} | config) as connection,
+    ):
         connection.execute("SET TimeZone = 'UTC'")
+        connection.execute("SET enable_progress_bar = false")  # it would be printed among a command's results
         try:
             yield connection
         except RuntimeError as error:
@@ -67,15 +61,17 @@ def read_tables(files: Mapping[Path, Mapping[str, ColumnKind]]) -> list[Columns]
 
 def load_table(connection: duckdb.DuckDBPyConnection, name: str, path: Path, columns: Mapping[str, ColumnKind]) -> int:
     """The number of rows of a file that now stand, checked, in a new table of the database."""
-    form, source = _source(path)
-    try:
-        described = connection.execute(f"DESCRIBE FROM {source}").fetchall()
-        types = {str(column): str(declared) for column, declared, *_ in described}
-        _check_types(path, types, columns)
-        values = ", ".join(f"{kind.value(quoted(c), types[c])} AS {quoted(c)}" for c, kind in columns.items())
-        connection.execute(f"CREATE TABLE {name} AS SELECT {values} FROM {source}")
-    except duckdb.Error as error:
-        raise unreadable_log(path.name, form, error, [path]) from error
+    with reading_errors(path.name):
+        form = form_of(path)
+        check_file(path)
+        delimiter = text_head(connection, path, columns).delimiter if form == "CSV" else ","
+        source = reader_sql(form, [path], delimiter)
+        try:
+            _read(connection, name, path, source, columns)
+        except duckdb.Error as error:
+            if form != "Parquet" and about_lines(error):
+                clean_lines(path, form, delimiter, None, skip=False)  # says which line it is, if it is one
+            raise unreadable_log(path.name, form, error) from error
     rows = int(connection.execute(f"SELECT count(*) FROM {name}").fetchall()[0][0])
     if not rows:
         raise DataError(f"{path.name} holds no rows", str(path), "write or export the file again")
@@ -115,22 +111,15 @@ def quoted(name: str) -> str:
     return '"' + name.replace('"', '""') + '"'
 
 
-def literal(path: Path) -> str:
-    """A path as SQL takes it, with nothing in it read as a pattern."""
-    plain = "".join(f"[{letter}]" if letter in "*?[" else letter for letter in str(path))
-    return "'" + plain.replace("'", "''") + "'"
-
-
-def _source(path: Path) -> tuple[str, str]:
-    """What the file is said to be, and SQL that reads it."""
-    if path.suffix not in READERS:
-        raise DataError("the kind of this file is unknown", str(path), f"name it {', '.join(READERS)}")
-    if not path.is_file():
-        raise DataError(f"{path.name} is not there", str(path), "check the folder and the name")
-    if not path.stat().st_size:
-        raise DataError(f"{path.name} is empty", str(path), "write or export the file again")
-    form, source = READERS[path.suffix]
-    return form, source.format(path=literal(path))
+def _read(
+    connection: duckdb.DuckDBPyConnection, name: str, path: Path, source: str, columns: Mapping[str, ColumnKind]
+) -> None:
+    """Nothing; the columns stand in the new table, NULL where there is no value of their kind."""
+    described = connection.execute(f"DESCRIBE FROM {source}").fetchall()
+    types = {str(column): str(declared) for column, declared, *_ in described}
+    _check_types(path, types, columns)
+    values = ", ".join(f"{kind.value(quoted(c), types[c])} AS {quoted(c)}" for c, kind in columns.items())
+    connection.execute(f"CREATE TABLE {name} AS SELECT {values} FROM {source}")
 
 
 def _check_types(path: Path, types: Mapping[str, str], columns: Mapping[str, ColumnKind]) -> None:

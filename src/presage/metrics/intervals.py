@@ -77,6 +77,8 @@ class Estimate(NamedTuple):
 
     >>> print(Estimate(0.25, -0.01, 0.51).within(0, 1))
     0.25 [0, 0.51]
+    >>> print(Estimate(-0.25, -0.5, 0.0).within(0, 1))
+    0 [0, 0.25]
     """
 
     value: float
@@ -87,5 +89,12 @@ class Estimate(NamedTuple):
         return f"{self.value:.3g} [{self.low:.3g}, {self.high:.3g}]"
 
     def within(self, least: float, most: float) -> "Estimate":
-        """The same estimate of what is known to lie between `least` and `most`."""
-        return Estimate(*(float(min(max(part, least), most)) for part in self))
+        """The same estimate of what is known to lie between `least` and `most`.
+
+        One outside moves to the nearer end and takes its interval along: cut off there, the interval would be a point,
+        as if the end were certain.
+        """
+        value, low, high = self
+        moved = min(max(value, least), most)
+        parts = moved, max(moved - (value - low), least), min(moved + (high - value), most)
+        return Estimate(*map(float, parts))

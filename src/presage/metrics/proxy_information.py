@@ -88,18 +88,29 @@ def _estimate(found: Divergence, block: Array | None) -> Estimate:
 def _share(through: Divergence, total: Divergence, gap: Divergence, block: Array | None) -> Estimate:
     """The ratio of what passes to what there is, by the delta method.
 
-    What does not pass is at most the gap, which is known better where it is small.
+    What does not pass is at most the gap, which is known better where it is small. A share that comes out below
+    1 - gap / total by more than chance takes the interval of that bound.
     """
     if total.value <= 0:
         return Estimate(float("nan"), 0.0, 1.0)
     share = through.value / total.value
     of_rows = half_interval(through.of_rows - share * total.of_rows, block)
     half = float(np.linalg.norm([of_rows, through.of_strength, share * total.of_strength])) / total.value
-    bound = _estimate(gap, block)
-    least = 1 - bound.high / total.value
+    unseen = _unseen(len(gap.of_rows)) / total.value if gap.most <= 0 else 0.0
+    bound, half = _estimate(gap, block), max(half, unseen)
+    least = 1 - max(bound.high / total.value, unseen)
     low = share - half if _estimate(total, block).low > 0 else 0.0
-    high = share + half if bound.low > 0 else 1.0
-    return Estimate(*(max(part, least) for part in (share, low, high))).within(0, 1)
+    high = share + half if bound.low > 0 and share > least else 1 - bound.low / total.value
+    return Estimate(max(share, least), max(low, least), max(high, share)).within(0, 1)
+
+
+def _unseen(rows: int) -> float:
+    """The most nats a row that a proxy may leave which settled every outcome of so many rows.
+
+    By the rule of three it may fail in 3 of them, and what comes then costs the entropy of that.
+    """
+    rare = min(3 / rows, 0.5)
+    return float(rare * (1 - np.log(rare)))
 
 
 def _around(value: float, half: float) -> Estimate:

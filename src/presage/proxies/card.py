@@ -48,6 +48,7 @@ class Card:
     overall: Estimate  # and over all its predictions
     kind: VerdictKind = VerdictKind.UNKNOWN
     verdict: str = ""
+    unit: str = "day"  # of lead and wait: "row" in a log without times
 
     def as_json(self) -> dict[str, Any]:
         """What `presage proxies --json` tells of it; NaN becomes null."""

@@ -32,17 +32,24 @@ def lead_time(proxy_delay: Array, outcome_delay: Array) -> Estimate:
     return Estimate(float(np.median(lead)), float(lead[low]), float(lead[high]))
 
 
-def spoken(days: float) -> str:
-    """A span of time as people say it.
+def spoken(span: float, unit: str = "day") -> str:
+    """A span of time in days, or of rows in a log without times, as people say it.
 
-    >>> spoken(2 / 24), spoken(1.0), spoken(20.4)
-    ('2 hours', '1 day', '20 days')
+    >>> spoken(2 / 24), spoken(1.0), spoken(20.4), spoken(500, "row")
+    ('2 hours', '1 day', '20 days', '500 rows')
     """
-    for unit, length in (("day", 1.0), ("hour", 1 / 24), ("minute", 1 / 1440)):
-        number = round(days / length)
-        if number >= 1 and days >= 0.95 * length:
-            return f"{number} {unit}" if number == 1 else f"{number} {unit}s"
+    if unit == "row":
+        return f"{span:,.0f} row" + ("" if span == 1 else "s")
+    for name, length in (("day", 1.0), ("hour", 1 / 24), ("minute", 1 / 1440)):
+        number = round(span / length)
+        if number >= 1 and span >= 0.95 * length:
+            return f"{number} {name}" if number == 1 else f"{number} {name}s"
     return "less than a minute"
+
+
+WORTH_HAVING = 0.005
+"""A gain below this share is not worth having: of the outcome's entropy on a card, of the direct log loss in a
+backtest."""
 
 
 @dataclass(frozen=True)
@@ -53,25 +60,16 @@ class Thresholds:
     late: float = 0.1  # the lead is below this share of the time until the outcome: late
     significant: float = 0.01  # the p-value of drift, or of differences between cohorts, is below this
     material: float = 0.1  # and what the period (cohort) adds is at least this share of what proxy and it tell
-    silent: float = 0.005  # it tells less than this share of H(Y), or nothing for certain
-    passes: float = 0.9  # a smaller share passes through: use it with the residual
+    worth: float = WORTH_HAVING  # information and gain are certainly below this share of H(Y): not worth using
+    passes: float = 0.9  # a smaller share passes through: use it with a correction per item
 
     def __post_init__(self) -> None:
         whole("rows", self.rows)
-        for name in ("late", "significant", "material", "silent", "passes"):
+        for name in ("late", "significant", "material", "worth", "passes"):
             share(name, getattr(self, name))
 
 
 DEFAULT = Thresholds()
-
-SENTENCES = {
-    VerdictKind.DRIFTS: (
-        "drifts: what it says of the outcome changes over time; use it with a short memory or not at all"
-    ),
-    VerdictKind.SILENT: "does not pay: says nothing of the outcome",
-    VerdictKind.NO_GAIN: "does not pay: what it says is no help with new instances",
-}
-"""The verdicts that need no numbers."""
 
 
 def with_verdict(card: Card, thresholds: Thresholds = DEFAULT) -> Card:
@@ -81,17 +79,17 @@ def with_verdict(card: Card, thresholds: Thresholds = DEFAULT) -> Card:
 
 
 def _kind(card: Card, thresholds: Thresholds) -> VerdictKind:
-    steady = card.stability
+    steady, worth = card.stability, thresholds.worth * card.entropy.value
     if card.rows < thresholds.rows or card.gain.value != card.gain.value:
         return VerdictKind.UNKNOWN
     if card.lead.value < thresholds.late * card.wait:
         return VerdictKind.LATE
     if _matters(card, steady.over_time, steady.drift.value, thresholds):
         return VerdictKind.DRIFTS
-    if card.information.low <= 0 or card.information.value < thresholds.silent * card.entropy.value:
-        return VerdictKind.SILENT
-    if card.gain.low <= 0:
-        return VerdictKind.NO_GAIN
+    if card.information.high < worth or card.gain.high < worth:
+        return VerdictKind.SILENT if card.information.high < worth else VerdictKind.NO_GAIN
+    if card.information.low <= 0 or card.gain.low <= 0:
+        return VerdictKind.UNKNOWN
     differs = _matters(card, steady.over_cohorts, steady.difference.value, thresholds)
     return VerdictKind.RESIDUAL if differs or not card.share.value >= thresholds.passes else VerdictKind.USE
 
@@ -99,24 +97,53 @@ def _kind(card: Card, thresholds: Thresholds) -> VerdictKind:
 def _matters(card: Card, p: float, nats: float, thresholds: Thresholds) -> bool:
     """Whether a change of g(y|z) is both certain and large; any change is certain on a log that is long enough."""
     told = card.information.value + nats
-    least = max(thresholds.material * told, thresholds.silent * card.entropy.value)
+    least = max(thresholds.material * told, thresholds.worth * card.entropy.value)
     return p < thresholds.significant and nats >= least
 
 
 def _words(card: Card, kind: VerdictKind, thresholds: Thresholds) -> str:
-    if kind in SENTENCES:
-        return SENTENCES[kind]
     if kind is VerdictKind.UNKNOWN:
-        return f"too little to tell: proxy and outcome are both known of {card.rows:,} predictions"
+        return f"Too little data to tell: {_unknown(card, thresholds)}"
+    if kind is VerdictKind.DRIFTS:
+        return "Do not rely on it: what it means for the outcome changes over time"
+    if kind.pays:
+        return _use(card, kind, thresholds)
+    return f"Not worth using: {_not_worth(card, kind)}"
+
+
+def _not_worth(card: Card, kind: VerdictKind) -> str:
     if kind is VerdictKind.LATE:
-        when = f"only {spoken(card.lead.value)} before" if card.lead.value > 0 else "no sooner than"
-        return f"does not pay: comes {when} the outcome"
+        when = f"only {spoken(card.lead.value, card.unit)} before" if card.lead.value > 0 else "no sooner than"
+        return f"it comes {when} the outcome"
+    if kind is VerdictKind.SILENT:
+        return "carries no information about the outcome"
+    if card.gain.high <= 0:
+        return "it raises log loss on new items"
+    most = 100 * card.gain.high / card.entropy.value
+    return f"on new items it lowers log loss by at most {most:.2f} % of the outcome's entropy"
+
+
+def _use(card: Card, kind: VerdictKind, thresholds: Thresholds) -> str:
+    part = f"captures {100 * card.share.value:.0f} % of the differences between items"
     if kind is VerdictKind.USE:
-        return f"use it: comes {spoken(card.lead.value)} before the outcome and tells what the instance tells"
+        return f"Use it: it comes {spoken(card.lead.value, card.unit)} before the outcome and {part}"
     if card.share.value >= thresholds.passes:
-        return "use it with the residual: it means different things in different cohorts"
-    missed = f"{1 - card.share.value:.0%}" if card.share.value == card.share.value else "an unknown part"
-    return f"use it with the residual: {missed} of what the instance tells of the outcome does not pass through it"
+        return "Use it, with a per-item correction: it means different things in different groups of items"
+    if card.share.value != card.share.value:
+        part = "may miss some of the differences between items"
+    return f"Use it, with a per-item correction: it {part}"
+
+
+def _unknown(card: Card, thresholds: Thresholds) -> str:
+    """Why nothing can be said."""
+    if card.rows < thresholds.rows:
+        return f"proxy and outcome are both known for only {card.rows:,} predictions"
+    if card.gain.value != card.gain.value:
+        return "no outcome was known before the last predictions"
+    if card.information.low <= 0:
+        return f"it carries between 0 and {card.information.high:.4f} nats about the outcome"
+    low, high = card.gain.low, card.gain.high
+    return f"on new items it changes log loss by anything from {-high:+.4f} to {-low:+.4f} nats per prediction"
 
 
 LEAST = 40
@@ -146,8 +173,8 @@ def judge_proxy(
     >>> opened = draw.random(50)[x] > draw.random(4000)
     >>> finished = np.where(opened, 0.8, 0.1) > draw.random(4000)
     >>> log = PredictionRows(x, shown_at, finished.astype(int), np.full(4000, 21.0), outcomes=2)
-    >>> [card.verdict[:26] for card in judge_proxy(log, [ProxyCandidate("opened", opened.astype(int), 1.0, symbols=2)])]
-    ['use it: comes 20 days befo']
+    >>> [card.verdict[:23] for card in judge_proxy(log, [ProxyCandidate("opened", opened.astype(int), 1.0, symbols=2)])]
+    ['Use it: it comes 20 day']
     """
     cards = []
     for candidate in candidates:
@@ -187,4 +214,5 @@ def measure(log: PredictionRows, candidate: ProxyCandidate) -> Card:
         gain=gain.launched,
         new=gain.new,
         overall=gain.overall,
+        unit=log.unit,
     )

@@ -15,6 +15,7 @@ from presage.errors import SettingError
 from presage.files import write_results
 from presage.logs.cleaning import Exclusions
 from presage.logs.cuts import found_cuts, resolve_cuts
+from presage.logs.leak_guards import LogWarning
 from presage.logs.rows import LogRows, SignalRows, read_log
 from presage.metrics.families import numbered
 from presage.progress import Progress, silent
@@ -24,7 +25,7 @@ from presage.proxies.gain import DAY
 from presage.proxies.judge import judge_proxy
 from presage.proxies.signals import PredictionRows, ProxyCandidate
 from presage.spaces import Array
-from presage.task.spans import Span, span
+from presage.task.spans import ROW, Span, span
 from presage.task.task import Task, load_task
 
 
@@ -35,16 +36,26 @@ class ProxyReport:
     cards: tuple[Card, ...]
     left_out: Exclusions
     settings: Mapping[str, Any]  # as JSON values
+    warnings: tuple[LogWarning, ...] = ()  # of the log: what to look at before believing a card
 
     @property
     def table(self) -> Table:
         """A row for each card."""
         return Table(card_columns(self.cards))
 
+    @property
+    def verdict(self) -> list[str]:
+        """The warnings of the log, then what each proxy comes to; the best first."""
+        cards = [f"{card.name}: {card.verdict}" for card in self.cards]
+        return [warning.words for warning in self.warnings] + cards
+
     def as_json(self) -> dict[str, Any]:
-        """The cards as JSON values."""
-        cards: dict[str, Any] = {"proxies": [card.as_json() for card in self.cards]}
-        return cards | {"edges": self.settings["edges"]} if "edges" in self.settings else cards
+        """The cards and warnings as JSON values."""
+        found: dict[str, Any] = {
+            "proxies": [card.as_json() for card in self.cards],
+            "warnings": [warning.as_json() for warning in self.warnings],
+        }
+        return found | {"edges": self.settings["edges"]} if "edges" in self.settings else found
 
     def save(self, folder: str | Path) -> Path:
         """Where the cards are now kept: proxies.json, with the settings, and proxies.csv."""
@@ -54,11 +65,12 @@ class ProxyReport:
         return write_results(Path(folder), files)[0].parent
 
     def __str__(self) -> str:
-        return "\n".join(f"{card.name}: {card.verdict}" for card in self.cards)
+        return "\n".join(self.verdict)
 
     def _repr_html_(self) -> str:
+        warned = "".join(f"<p><b>{html.escape(warning.words)}</b></p>" for warning in self.warnings)
         words = "".join(f"<p><b>{html.escape(card.name)}</b>: {html.escape(card.verdict)}</p>" for card in self.cards)
-        return words + self.table._repr_html_()
+        return warned + words + self.table._repr_html_()
 
 
 def judge_proxies(
@@ -68,6 +80,7 @@ def judge_proxies(
     cuts: bool = False,
     horizons: str | Sequence[str] | None = None,
     engine: str = "duckdb",
+    skip_bad_lines: bool = False,
     progress: Progress = silent,
 ) -> ProxyReport:
     """The report cards of the early signs that a task declares: what each tells of the outcome, and whether it pays.
@@ -79,13 +92,14 @@ def judge_proxies(
         horizons: Judge proxies that are defined on raw events at these horizons, too, such as ("1 day", "3 days"); the
             usual ones if left out, none with ().
         engine: "duckdb" or "spark".
+        skip_bad_lines: Whether lines of CSV or NDJSON that cannot be read are left out and counted.
         progress: Shows how far it is.
     """
     task = task if isinstance(task, Task) else load_task(task)
     wanted = with_horizons(task, None if horizons is None else _spans(horizons))
     with progress("reading the log", None):
-        wanted = resolve_cuts(wanted, log, engine=engine)
-        rows, left_out = read_log(wanted, log, engine=engine)
+        wanted = resolve_cuts(wanted, log, engine=engine, skip_bad_lines=skip_bad_lines)
+        rows, left_out = read_log(wanted, log, engine=engine, skip_bad_lines=skip_bad_lines)
     with progress("proxies: judged", candidate_count(wanted, cuts=cuts)) as step:
         cards = judge_log(wanted, rows, cuts=cuts, progress=lambda _: step(1))
     names = [each.name for each in wanted.proxies]
@@ -93,7 +107,7 @@ def judge_proxies(
     settings = {"log": source, "task": task.text, "proxies": names, "cuts": cuts, "engine": engine}
     if edges := found_cuts(wanted):
         settings["edges"] = edges
-    return ProxyReport(tuple(cards), left_out, settings)
+    return ProxyReport(tuple(cards), left_out, settings, rows.warnings)
 
 
 def _spans(horizons: str | Sequence[str]) -> list[Span]:
@@ -125,21 +139,30 @@ def log_predictions(task: Task, rows: LogRows) -> PredictionRows:
         remedy = "declare what identifies an instance in [instance] with kind = category"
         raise SettingError("proxies are judged by instances, and the task has no symbols for them", found, remedy)
     groups = [_group(task, rows, names) for names in task.forecaster.back_off]
+    unit = _unit(task)
     return PredictionRows(
         rows.instances.symbols[:, 0],
-        (rows.shown_at - rows.shown_at[0]) / DAY,
+        (rows.shown_at - rows.shown_at[0]) / unit,
         rows.outcome.symbols,
-        _delay(rows, rows.outcome),
+        _delay(rows, rows.outcome, unit),
         len(task.outcome.values),
         groups[0] if groups else None,
         tuple(groups[1:]),
+        "day" if unit == DAY else "row",
     )
+
+
+def _unit(task: Task) -> int:
+    """The microseconds of the unit that moments are counted in: days, or rows of a log without times."""
+    return ROW if task.in_rows else DAY
 
 
 def _candidates(task: Task, rows: LogRows, cuts: bool) -> Iterator[ProxyCandidate]:
     """One after the other: those of a long log would not fit into memory together."""
     for proxy in rows.proxies:
-        whole = ProxyCandidate(proxy.name, proxy.symbols, _delay(rows, proxy), len(task.proxy(proxy.name).values))
+        whole = ProxyCandidate(
+            proxy.name, proxy.symbols, _delay(rows, proxy, _unit(task)), len(task.proxy(proxy.name).values)
+        )
         yield whole
         if cuts:
             yield from cut_points(whole)
@@ -154,6 +177,6 @@ def _group(task: Task, rows: LogRows, names: tuple[str, ...]) -> Array:
     return group
 
 
-def _delay(rows: LogRows, signal: SignalRows) -> Array:
-    """Days until a signal was known; NaN where it never was."""
-    return np.where(signal.symbols < 0, np.nan, (signal.known_at - rows.shown_at) / DAY)
+def _delay(rows: LogRows, signal: SignalRows, unit: int) -> Array:
+    """Days, or rows, until a signal was known; NaN where it never was."""
+    return np.where(signal.symbols < 0, np.nan, (signal.known_at - rows.shown_at) / unit)

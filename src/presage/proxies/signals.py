@@ -27,6 +27,7 @@ class PredictionRows:
     outcomes: int  # how many symbols y has
     cohort: Array | None = None  # int32 [n]: a group of instances or of subjects, from 0
     finer: tuple[Array, ...] = ()  # each int32 [n]: groups within the cohort, coarse to fine, to pool over as well
+    unit: str = "day"  # what moments and delays are counted in: "row" in a log without times
 
     def __post_init__(self) -> None:
         x = whole_numbers("instance", self.x).astype(np.int64)

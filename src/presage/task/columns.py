@@ -1,12 +1,15 @@
 """The [log] table of a task file: which column is what, and what makes a moment of prediction among raw events."""
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from presage.errors import SettingError
 from presage.task.section import TaskSection
+
+UNITS_SINCE_1970 = {"seconds": 1_000_000, "milliseconds": 1000, "microseconds": 1, "nanoseconds": -1000}
+"""Microseconds in each of what a number of may tell a time; where negative, how many make a microsecond."""
 
 
 @dataclass(frozen=True)
@@ -18,6 +21,9 @@ class PredictionColumns:
     group: str | None
     until: int | None  # microseconds since 1970 UTC: the log is complete until then (None: until its last moment)
     model: str | None = None  # of a log that a service exported: up to which position the model of a row had learnt
+    where: str | None = None  # SQL: which rows of the log are meant
+    time_format: tuple[str, ...] = ()  # as for strptime, or a unit since 1970; none: ISO, or seconds since 1970
+    time_zone: str | None = None  # of times written without one (None: UTC)
 
 
 @dataclass(frozen=True)
@@ -37,6 +43,9 @@ class EventColumns:
     group: str | None
     until: int | None
     model: str | None = None
+    where: str | None = None
+    time_format: tuple[str, ...] = ()
+    time_zone: str | None = None
 
     @property
     def keys(self) -> tuple[str, ...]:
@@ -54,6 +63,8 @@ def is_in_rows(section: TaskSection) -> bool:
 def read_columns(section: TaskSection, events: bool) -> PredictionColumns | EventColumns:
     """The columns of a log of predictions or, where signals are defined on them, of events."""
     columns = _events(section) if events else _predictions(section)
+    where, zone = section.text_or_none("where"), section.text_or_none("time_zone")
+    columns = replace(columns, where=where, time_zone=zone, time_format=_time_format(section))
     section.finish()
     return columns
 
@@ -92,6 +103,22 @@ def _events(section: TaskSection) -> EventColumns:
         section.text("shown_at", "shown_at" if moments else at), section.text_or_none("id"),
         section.text_or_none("group"), _until(section),
     )  # fmt: skip
+
+
+def _time_format(section: TaskSection) -> tuple[str, ...]:
+    """The formats of times; refused if one is none of strptime's, or tells no year."""
+    remedy = f'give it as for strptime, such as "%d.%m.%Y %H:%M", or one of {", ".join(UNITS_SINCE_1970)}'
+    formats = section.texts("time_format") if section.has("time_format") else ()
+    for each in formats:
+        codes = re.findall(r"%(-?.)", each, re.DOTALL)
+        unknown = [code for code in codes if code not in CODES] or each.replace("%%", "").endswith("%")
+        if each not in UNITS_SINCE_1970 and (unknown or not {"Y", "y", "G", "c", "x"} & set(codes)):
+            raise section.refuse("time_format", "must be how times are written, with their year", remedy)
+    return formats
+
+
+CODES = (*"aAwudbBmyYGVHIpMSgfnzZjUWcxX%", *(f"-{code}" for code in "dmyHIMSj"))
+"""What may follow a % in a format of times."""
 
 
 def _until(section: TaskSection) -> int | None:

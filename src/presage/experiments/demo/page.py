@@ -75,8 +75,9 @@ def _score_section(settings: ShopSettings, run: ShopRun) -> PageSection:
 
 def _winner_section(times: Times, losses: dict[str, Array]) -> PageSection:
     about = paragraph(
-        "In each group of days the forecaster with the least loss has the dark cell in its colour; of the others, the "
-        "greyer a cell the nearer it comes. Blank: all are alike, for no outcome is known yet."
+        "In each group of days the forecaster with the least loss has the dark cell in its colour; several do where "
+        "they tie. Of the others, the greyer a cell the nearer it comes. Blank: all are alike, for no outcome is "
+        "known yet."
     )
     return PageSection("Best over time", about, [Panel("All purchases", winners_chart(times, losses))])
 

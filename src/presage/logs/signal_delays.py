@@ -1,0 +1,129 @@
+"""How late each signal of a log becomes known, and warnings of delays that make no sense."""
+
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple
+
+import duckdb
+
+from presage.logs.leak_evidence import percent
+from presage.logs.leak_guards import LogWarning
+from presage.logs.signals import Fate
+from presage.task.signals import Signal
+from presage.task.spans import in_words
+from presage.task.task import Task
+
+AT_ONCE = 0.05
+"""A share of signals known at the moment of the prediction that deserves a warning, where times are fine."""
+
+MOSTLY = 0.5
+
+DAY = 86_400_000_000
+
+
+class SignalDelays(NamedTuple):
+    """What became of one signal in the rows that were kept, and how long it took where it came."""
+
+    name: str
+    rows: int
+    known: int  # came within the horizon
+    at_once: int  # of those, known at the moment of the prediction
+    absent: int  # nothing by the horizon, which is a value
+    open: int  # the log ends before the horizon
+    censored: int  # nothing, too late, or a value without a time
+    quartiles: tuple[int, int, int]  # of the delays of those that came, in microseconds
+    in_rows: bool = False  # a log without times: delays are numbers of rows
+
+    def words(self) -> str:
+        """The delays in words, and the shares of what did not come.
+
+        >>> SignalDelays("outcome", 100, 80, 0, 10, 0, 10, (DAY, 2 * DAY, 7 * DAY)).words()
+        'a quarter known within 1 day, half within 2 days, three quarters within 7 days; 10 % absent, 10 % censored'
+        """
+        low, middle, high = (in_words(one, self.in_rows) for one in self.quartiles)
+        said = f"a quarter known within {low}, half within {middle}, three quarters within {high}"
+        if low == high:
+            said = f"known after {middle}"
+        shares = {
+            "known at once": self.at_once,
+            "absent": self.absent,
+            "censored": self.censored,
+            "not yet known at the end of the log": self.open,
+        }
+        rest = ", ".join(f"{percent(count / max(self.rows, 1))} {what}" for what, count in shares.items() if count)
+        return f"{said}; {rest}" if rest else said
+
+    def figures(self) -> dict[str, int | list[float]]:
+        """The same as numbers, delays in seconds."""
+        return {
+            "rows": self.rows,
+            "known": self.known,
+            "known_at_once": self.at_once,
+            "absent": self.absent,
+            "censored": self.censored,
+            "open": self.open,
+            "quartiles_rows" if self.in_rows else "quartiles_seconds": [one / 1_000_000 for one in self.quartiles],
+        }
+
+
+def signal_delays(connection: duckdb.DuckDBPyConnection, task: Task) -> tuple[SignalDelays, ...]:
+    """The delays of the proxies, then of the outcome, in the rows that were kept."""
+    return tuple(_delays(connection, signal, n)._replace(in_rows=task.in_rows) for n, signal in enumerate(task.signals))
+
+
+def _delays(connection: duckdb.DuckDBPyConnection, signal: Signal, n: int) -> SignalDelays:
+    came = f"w{n} = {Fate.KNOWN}"
+    delay = f"quantile_disc(k{n} - shown_at, [0.25, 0.5, 0.75]) FILTER ({came})"
+    counted = f"SELECT count(*), count(*) FILTER ({came} AND k{n} = shown_at), {delay} FROM kept"
+    rows, at_once, quartiles = connection.execute(counted).fetchall()[0]
+    fates: dict[int, int] = dict(connection.execute(f"SELECT w{n}, count(*) FROM kept GROUP BY 1").fetchall())
+    missed = fates.get(Fate.LATE, 0)
+    unknown = fates.get(Fate.SILENT, 0) + fates.get(Fate.UNDATED, 0)
+    absent = fates.get(Fate.ABSENT, 0) + (missed if signal.absent is not None else 0)
+    censored = unknown + (missed if signal.absent is None else 0)
+    low, middle, high = (int(one) for one in quartiles or (0, 0, 0))
+    known = fates.get(Fate.KNOWN, 0)
+    return SignalDelays(
+        signal.name, rows, known, at_once, absent, fates.get(Fate.OPEN, 0), censored, (low, middle, high)
+    )
+
+
+def delay_warnings(
+    connection: duckdb.DuckDBPyConnection, task: Task, delays: Sequence[SignalDelays]
+) -> Iterator[LogWarning]:
+    """Signals known in the moment of the prediction, and proxies that come no sooner than their outcome."""
+    coarse = connection.execute(f"SELECT bool_and(shown_at % {DAY} = 0) FROM kept").fetchall()[0][0]
+    for signal, found in zip(task.signals, delays, strict=True):
+        if found.at_once > (MOSTLY if coarse else AT_ONCE) * max(found.known, 1):
+            part = percent(found.at_once / max(found.known, 1))
+            yield LogWarning(
+                "known-at-once",
+                signal.columns.get("known_at", signal.columns.get("happened_at", signal.name)),
+                f"Of the {signal.name} values that came, {part} are known at the moment of the prediction: give "
+                "the time at which each became known, not that of the prediction.",
+                {"share": round(found.at_once / found.known, 4), "rows": found.at_once},
+            )
+    yield from _useless_proxies(connection, task)
+
+
+def _useless_proxies(connection: duckdb.DuckDBPyConnection, task: Task) -> Iterator[LogWarning]:
+    last = len(task.signals) - 1
+    for n, proxy in enumerate(task.proxies):
+        both = f"s{n} >= 0 AND s{last} >= 0"
+        query = f"SELECT count(*), count(*) FILTER (k{n} >= k{last}) FROM kept WHERE {both}"
+        rows, after = connection.execute(query).fetchall()[0]
+        if rows and after > MOSTLY * rows:
+            yield LogWarning(
+                "proxy-after-the-outcome",
+                proxy.columns.get("known_at", proxy.columns.get("happened_at", proxy.name)),
+                f"In {percent(after / rows)} of the rows {proxy.name} becomes known no sooner than the outcome: "
+                "choose an earlier sign, or correct its time.",
+                {"share": round(after / rows, 4), "rows": after},
+            )
+        if proxy.horizon.microseconds >= task.outcome.horizon.microseconds:
+            yield LogWarning(
+                "proxy-horizon",
+                proxy.name,
+                f"Its horizon of {proxy.horizon} is not shorter than the outcome's of {task.outcome.horizon}: give a "
+                "proxy a shorter one, for it must come early to be of use.",
+                {"proxy": str(proxy.horizon), "outcome": str(task.outcome.horizon)},
+            )

@@ -1,0 +1,249 @@
+"""Which columns of a log are probably its proxies and its outcome, how they say when they were known, and how late."""
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from presage.logs.column_looks import TIME_WORDS, ColumnLook, LogLook, name_words
+from presage.logs.leak_evidence import percent
+from presage.logs.tables import quoted
+
+SHOWN = (
+    "shown_at", "predicted_at", "at", "timestamp", "ts", "time", "date", "datetime", "created_at", "created_on",
+    "created", "event_time", "order_date", "ordered_at", "ordered_on", "placed_at", "started_at", "opened_at",
+    "signup_at", "signup_date", "signed_up_at", "booked_at", "booking_date", "start_date", "start_time", "sent_at",
+)  # fmt: skip
+OUTCOMES = (
+    "outcome", "label", "target", "y", "churn", "churned", "convert", "converted", "conversion", "paid", "finished",
+    "completed", "returned", "refunded", "cancelled", "canceled", "purchased", "bought", "sold", "won", "retained",
+    "renewed", "defaulted", "default", "resolved", "success", "result",
+)  # fmt: skip
+STATES = ("status", "state", "stage", "phase")
+"""Columns that change later: an outcome only if there is no other."""
+
+EARLY_SIGNS = ("proxy", "early", "click", "clicks", "clicked", "opened", "viewed", "engaged", "activated", "replied")
+
+MOST_EMPTY = 0.01
+"""The least share of empty rows of a column of times that are a time of success, and not one that every row has."""
+
+HOLDS = 0.95
+"""The share of the delays seen that a horizon holds."""
+
+NUMERIC = 10
+"""Different numbers from which on a signal is one that must be cut."""
+
+WHOLE_DAYS = (1, 2, 3, 4, 5, 6, 7, 10, 14, 21, 28, 30, 45, 60, 75, 90, 120, 150, 180, 270, 365)
+HOUR, DAY = 3_600_000_000, 86_400_000_000
+
+
+class SignalGuess(NamedTuple):
+    """A column that may be a signal, and how it says when it was known."""
+
+    name: str  # of the column with its value, or with its time of success
+    known_at: str | None  # None: at its horizon
+    happened: bool  # the column holds times of success
+    values: tuple[str, ...]  # none where there are many
+    edges: tuple[float, ...]  # where it is a number
+    usual: int  # the delay that holds nearly all that were seen, in microseconds (0: none was seen)
+    longest: int
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """The columns that nothing else may use."""
+        return tuple(column for column in (self.name, self.known_at) if column)
+
+
+class Guesses(NamedTuple):
+    """What is what in a log, and what the reader should check."""
+
+    shown_at: str | None  # None: the log has no times
+    proxies: tuple[SignalGuess, ...]  # the soonest first
+    outcome: SignalGuess | None
+    later: tuple[SignalGuess, ...]  # signals that come later than the outcome
+    doubts: tuple[str, ...]
+
+
+def guessed_signals(look: LogLook) -> Guesses:
+    """The moment of the prediction, the outcome and the proxies of a log with one row per prediction."""
+    times = {one.name: one for one in look.columns.values() if one.moment and one.filled}
+    shown = _shown(look, times)
+    timed = _paired(look, times, shown) + _successes(look, times, shown) if shown else ()
+    taken = {column for one in timed for column in one.columns} | {shown}
+    free = [one for one in look.columns.values() if one.name not in taken and not one.moment and one.filled]
+    named = [one for one in timed if _is(one.name, OUTCOMES)]
+    unstamped = [one for one in free if _is(one.name, OUTCOMES) and _may_be_signal(one)]
+    states = [one for one in free if _is(one.name, STATES) and _may_be_signal(one)]
+    if not named and unstamped:
+        named = [_at_horizon(look, one, shown) for one in unstamped]
+    if not named and not timed and states:
+        named = [_at_horizon(look, one, shown) for one in states[:1]]
+    outcome = max(named or timed, key=lambda one: (one.name.lower() == "outcome", one.usual), default=None)
+    others = [one for one in timed if one != outcome]
+    stamped = outcome is not None and outcome.usual > 0
+    later = tuple(one for one in others if stamped and outcome and one.usual > outcome.usual)
+    proxies = sorted((one for one in others if one not in later), key=lambda one: one.usual)
+    if not proxies:
+        signs = [one for one in free if _is(one.name, EARLY_SIGNS) and _may_be_signal(one)]
+        proxies = [_at_horizon(look, one, shown) for one in signs if outcome is None or one.name != outcome.name]
+    doubts = _doubts(outcome, named, proxies, later, [one for one in times if one not in taken] if shown else [])
+    return Guesses(shown, tuple(proxies), outcome, later, doubts)
+
+
+def _doubts(
+    outcome: SignalGuess | None,
+    named: Sequence[SignalGuess],
+    proxies: Sequence[SignalGuess],
+    later: Sequence[SignalGuess],
+    times: Sequence[str],
+) -> tuple[str, ...]:
+    """What the reader should check first, a sentence each; nothing where names and delays agree."""
+    found = []
+    if outcome is None:
+        found.append("which column is the outcome: none looks like one")
+    else:
+        rivals = [one.name for one in named if one != outcome]
+        if not named:
+            found.append(f"the outcome: {outcome.name} is only the slowest of the signals, not named like one")
+        elif rivals:
+            found.append(f"the outcome: {', '.join(rivals)} may be it as well as {outcome.name}")
+        if later:
+            found.append(f"the outcome: {', '.join(one.name for one in later)} becomes known later than {outcome.name}")
+        if not outcome.known_at and not outcome.happened:
+            found.append(f"the horizon of {outcome.name}: no column says when it became known")
+        if _is(outcome.name, STATES):
+            found.append(f"{outcome.name}: a status changes; is this the one at the end?")
+    if not proxies:
+        found.append("the proxy: no column looks like an early sign")
+    if times:
+        found.append(f"what these times are: {', '.join(times)}")
+    return tuple(found)
+
+
+def _shown(look: LogLook, times: dict[str, ColumnLook]) -> str | None:
+    """The column with the moment of the prediction: by its name, otherwise the first that every row has."""
+    names = {"_".join(one.words): one.name for one in reversed(times.values())}
+    by_name = next((names[name] for name in SHOWN if name in names), None)
+    if by_name:
+        return by_name
+    values = {one.words for one in look.columns.values() if not one.moment}
+    whole = [one.name for one in times.values() if one.filled == look.rows]
+    alone = [name for name in whole if _base(name) not in values]
+    return next(iter(alone or whole or times), None)
+
+
+def _base(name: str) -> tuple[str, ...]:
+    """The words of a time's name without the one that says that it is a time.
+
+    >>> _base("paidAt"), _base("date_outcome"), _base("outcome")
+    (('paid',), ('outcome',), ('outcome',))
+    """
+    words = name_words(name)
+    if len(words) > 1 and words[-1] in TIME_WORDS:
+        return words[:-1]
+    return words[1:] if len(words) > 1 and words[0] in TIME_WORDS else words
+
+
+def _paired(look: LogLook, times: dict[str, ColumnLook], shown: str) -> tuple[SignalGuess, ...]:
+    """Values that have a time of their own, mostly after the prediction."""
+    values = [
+        one for one in look.columns.values() if not one.moment and one.kind != "set" and one.words[-1:] != ("id",)
+    ]
+    found = []
+    for name, time in times.items():
+        base = _base(name)
+        alike = [one for one in values if one.words == base] or [o for o in values if o.words[: len(base)] == base]
+        if name == shown or base == name_words(name) or not alike or (len(alike) > 1 and alike[0].words != base):
+            continue
+        value = alike[0]
+        after, usual, longest = _delay(look, time, shown)
+        if after >= 0.5:
+            edges = _edges(look, value, shown) if _numeric(value) else ()
+            found.append(SignalGuess(value.name, name, False, value.values, edges, usual, longest))
+    return tuple({one.name: one for one in reversed(found)}.values())[::-1]
+
+
+def _successes(look: LogLook, times: dict[str, ColumnLook], shown: str) -> tuple[SignalGuess, ...]:
+    """Times without a value that lie after the prediction and are empty in some rows: of those it did not happen."""
+    pairs = {one.known_at for one in _paired(look, times, shown)}
+    found = []
+    for name, time in times.items():
+        if name == shown or name in pairs or time.filled > (1 - MOST_EMPTY) * look.rows:
+            continue
+        after, usual, longest = _delay(look, time, shown)
+        if after >= HOLDS:
+            found.append(SignalGuess(name, None, True, ("no", "yes"), (), usual, longest))
+    return tuple(found)
+
+
+def _delay(look: LogLook, time: ColumnLook, shown: str) -> tuple[float, int, int]:
+    """The share of a column's times that are not before the prediction, and their usual and longest delay."""
+    delay = f"{time.moment} - {look.columns[shown].moment}"
+    after, usual, longest = look.ask(
+        f"SELECT coalesce(avg((delay >= 0)::INTEGER), 0), coalesce(quantile_disc(delay, {HOLDS}), 0), "
+        f"coalesce(max(delay), 0) FROM (SELECT {delay} AS delay FROM rows) WHERE delay IS NOT NULL"
+    )
+    return float(after), max(int(usual), 0), max(int(longest), 0)
+
+
+def _at_horizon(look: LogLook, value: ColumnLook, shown: str | None) -> SignalGuess:
+    edges = _edges(look, value, shown) if _numeric(value) else ()
+    return SignalGuess(value.name, None, False, value.values, edges, 0, 0)
+
+
+def _numeric(look: ColumnLook) -> bool:
+    return look.kind in ("whole", "number") and look.different > NUMERIC
+
+
+def _may_be_signal(look: ColumnLook) -> bool:
+    return _numeric(look) or len(look.values) > 1
+
+
+def _is(name: str, words: Sequence[str]) -> bool:
+    """Whether a column is called so, apart from what says that it is a time or a flag."""
+    found = [word for word in _base(name) if word not in ("is", "has", "was", "did", "final")]
+    return len(found) <= 2 and any(word in words for word in found)
+
+
+def _edges(look: LogLook, value: ColumnLook, shown: str | None) -> tuple[float, ...]:
+    """The quartiles of a number in the earlier half of the log, rounded; those that split it."""
+    number = f"try_cast({quoted(value.name)} AS DOUBLE)"
+    order = look.columns[shown].moment if shown else "nth"
+    half = f"(SELECT median({order}) FROM rows)"
+    cut = f"quantile_disc({number}, [0.25, 0.5, 0.75]) FILTER (isfinite({number}))"
+    (quartiles,) = look.ask(f"SELECT {cut} FROM rows WHERE {order} <= {half}")
+    return rounded_edges(quartiles or [], value.low)
+
+
+def rounded_edges(numbers: Sequence[float], low: float | None) -> tuple[float, ...]:
+    """Rising edges of two digits out of some quantiles, none at or below the smallest number: it would split nothing.
+
+    >>> rounded_edges([0, 3, 3, 117], low=0)
+    (3, 120)
+    """
+    short = {float(f"{number:.2g}") for number in numbers}
+    kept = sorted(one for one in short if low is None or one > low)
+    return tuple(int(one) if one == int(one) else one for one in kept)
+
+
+def horizon_words(guess: SignalGuess, span: int, early: bool) -> tuple[str, str]:
+    """A horizon that holds nearly all the delays that were seen, and why it is that one.
+
+    A few values that took far longer than the others do not stretch it. `span` is how long the log is,
+    `early` whether it is for an early sign.
+    """
+    if not guess.usual:
+        return _rounded(
+            min(DAY, span // 20) if early else min(7 * DAY, span // 4), span
+        ), "correct this: the log does not tell"
+    whole, short = _rounded(guess.longest, span), _rounded(guess.usual, span)
+    if guess.longest <= 1.25 * guess.usual or whole == short:
+        return whole, "later is too late"
+    return short, f"holds {percent(HOLDS)} of the delays seen; the longest would need {whole}"
+
+
+def _rounded(microseconds: int, span: int) -> str:
+    """A usual number of days, or whole hours, that holds a delay and fits into the log."""
+    hours, days = max(-(-microseconds // HOUR), 1), -(-microseconds // DAY)
+    usual = next((n for n in WHOLE_DAYS if n >= days), days)
+    amount = next((n for n in (usual, days) if n * DAY <= span), 0) if hours >= 24 else 0
+    amount, unit = (amount, "day") if amount else (hours, "hour")
+    return f"{amount} {unit}{'s' * (amount > 1)}"
