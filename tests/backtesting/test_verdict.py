@@ -98,6 +98,12 @@ def test_an_early_sign_that_helps_on_new_items_only_is_used() -> None:
     assert "Next: use mixture" in words
 
 
+def test_too_few_new_items_do_not_ask_for_a_longer_log_where_the_whole_is_clear() -> None:
+    words = said(about(0.001, 0.001), about(0.001, 0.03))
+    assert words.startswith("Not worth using")
+    assert "Next: look for another early sign" in words
+
+
 def test_a_log_without_new_items_is_told() -> None:
     assert "There are too few predictions on new items" in said(about(0.1), NEVER)
 

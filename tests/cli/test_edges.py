@@ -57,7 +57,7 @@ def said(done: Done) -> Any:
 
 def test_check_prints_the_edges_of_the_log_and_rows_for_times(presage: Presage) -> None:
     assert "values: ; horizon: 60 rows; edges: quantiles:4" in " ".join(
-        presage("task", "check", "task.toml").err.split()
+        presage("task", "check", "task.toml").out.split()
     )
     edges_of(presage)
     found = said(presage("task", "check", "task.toml", "--log", "log.csv", "--json"))

@@ -46,7 +46,7 @@ def test_a_model_says_what_the_backtest_said_and_goes_on_as_if_it_had_learnt_all
     result = presage.backtest(log, task, forecasters="mixture")
     found = result.predictions
     read, _ = read_log(result.task, log)
-    steps = None
+    steps: presage.Model | None = None
     for cut in (60, 180, 299):
         until = int(read.shown_at[cut]) - 1
         if known == "in rows":
@@ -63,7 +63,7 @@ def test_a_model_says_what_the_backtest_said_and_goes_on_as_if_it_had_learnt_all
             steps.update(log, until=until)
         # Quantiles come from the first tenth or thousand rows, which all parts of a log share.
         assert steps.as_json() | {"logs": 0} == model.as_json() | {"logs": 0}
-    assert steps is not None
+    assert steps
     assert presage.load_model(steps.save(tmp_path / "model")).task == steps.task
 
 

@@ -1,4 +1,4 @@
-"""The leak check: labels that become known later are changed, and no earlier score may move."""
+"""The check of the order of time: labels that become known later are changed, and no earlier score may move."""
 
 from typing import NamedTuple
 

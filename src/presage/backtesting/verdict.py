@@ -50,16 +50,12 @@ class ProxyGain(NamedTuple):
     @property
     def helps(self) -> bool:
         """Whether it is worth using, over all rows or on new instances."""
-        return Worth.GAIN in self._worths
+        return Worth.GAIN in (worth(self.percent), worth(self.percent_new))
 
     @property
     def useless(self) -> bool:
-        """Whether it is not worth using, for certain."""
-        return Worth.UNCLEAR not in self._worths and not self.helps
-
-    @property
-    def _worths(self) -> list[Worth]:
-        return [worth(percent) for percent in (self.percent, self.percent_new) if not math.isnan(percent.mean)]
+        """Whether it is not worth using over all rows, for certain, and not seen to be on new instances."""
+        return worth(self.percent) is Worth.NONE and not self.helps
 
 
 def verdict(

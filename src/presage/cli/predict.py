@@ -73,9 +73,7 @@ def fit_command(log: str, model: Path | None, out: Path | None, as_json: bool, *
         show_result(f"{found}, {found.open:,} open: {folder}")
 
 
-@click.command(
-    "predict", epilog="Example: presage predict today.csv --log log.parquet --task task.toml --out scores.csv"
-)
+@click.command("predict", epilog="Example: presage predict today.csv --model model --out scores.csv")
 @click.argument("rows")
 @click.option("--log", help="The log to learn from.")
 @choice_options

@@ -55,7 +55,13 @@ def check_memory(name: str, rows: int, features: Features, signals: int) -> None
 
 
 def join_log(
-    task: Task, log: Any, engine: LogEngine, moments: Any = None, extra: Sequence[str] = (), *, whole: bool = True
+    task: Task,
+    log: Any,
+    engine: LogEngine,
+    moments: Any = None,
+    *,
+    extra: Sequence[str] = (),
+    whole: bool = True,
 ) -> tuple[str, dict[str, int]]:
     """What errors call the log, which now stands as `joined`; and how many events were of no use, by reason."""
     further = tuple(WantedColumn(f"{EXTRA}{n}", column, LABEL, "--by") for n, column in enumerate(extra))
@@ -192,7 +198,7 @@ def read_log(
             raise SettingError(f"{task.path(signal)}.edges are not numbers yet", str(signal.cuts), remedy)
     reading = reading_of(task, log, moments, skip_bad_lines=skip_bad_lines)
     with opened_engine(task, engine, memory, session, reading) as (connection, working):
-        name, unused = join_log(task, log, working, moments, extra, whole=earlier is None)
+        name, unused = join_log(task, log, working, moments, extra=extra, whole=earlier is None)
         rows, excluded = _rows(connection, task, name, unused, raw=raw, extra=extra, earlier=earlier)
         return rows, working.left_out.plus(excluded)
 
