@@ -66,11 +66,11 @@ class OutcomeRates(NamedTuple):
         sizes = self.counts.sum(axis=1)
         known = 1 - sizes[-1] / sizes.sum()
         if known < SELDOM:
-            return f"Only {known:.0%} of rows ever have a proxy ({self.proxy}): on the others it cannot help."
+            return f"Only {100 * known:.0f} % of rows ever have a proxy ({self.proxy}): on the others it cannot help."
         if self.absent is None or (present := known - sizes[self.absent] / sizes.sum()) >= MOSTLY_ABSENT:
             return ""
         rest = f"the others count as {self.values[self.absent]}"
-        return f"Only {present:.1%} of rows ever have a proxy ({self.proxy}): {rest}."
+        return f"Only {100 * present:.1f} % of rows ever have a proxy ({self.proxy}): {rest}."
 
     def text_table(self) -> tuple[list[str], list[list[str]]]:
         """P(outcome given proxy) with counts: head and rows, of the most frequent values, and all rows in the end."""

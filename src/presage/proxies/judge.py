@@ -90,7 +90,7 @@ DEFAULT = Thresholds()
 def with_verdict(card: Card, thresholds: Thresholds = DEFAULT) -> Card:
     """The card with its kind and verdict."""
     kind = _kind(card, thresholds)
-    seldom = f"; only {card.known:.0%} of rows ever have it" if card.known < SELDOM else ""
+    seldom = f"; only {100 * card.known:.0f} % of rows ever have it" if card.known < SELDOM else ""
     return replace(card, kind=kind, verdict=_words(card, kind, thresholds) + seldom)
 
 
