@@ -81,6 +81,23 @@ def test_what_a_backtest_says_of_an_early_sign_is_true(name: str, useful: bool, 
     assert not (gain.useless if useful else gain.helps), (gain.percent, gain.percent_new)
 
 
+@pytest.mark.long
+@pytest.mark.parametrize(("name", "seed"), [("cart_events", 10), ("ad_clicks", 12)])
+def test_a_useless_sign_of_many_values_is_not_said_to_help(name: str, seed: int, tmp_path: Path) -> None:
+    """The more values a sign has, the more residual tables pool; against direct ones alone it would be a gain."""
+    world, proxy_days, outcome_days = WORLDS[name]
+    log, task = tidy(world, seed, (proxy_days, outcome_days))
+    log["proxy"] = np.random.default_rng(seed + 99).integers(0, 8, len(log["proxy"]))
+    values = [str(value) for value in range(len(world.signs))]
+    path = tmp_path / "log.csv"
+    path.write_bytes(as_csv(log))
+    gain = presage.backtest(path, task.replace(str(values), str(list("01234567")))).found.proxy_gain
+    assert gain
+    assert gain.percent.low > 0
+    assert gain.percent.mean > 0.5
+    assert gain.useless, gain.over_shuffled
+
+
 def test_a_sign_that_means_the_same_whatever_its_value_gains_nothing() -> None:
     world = dataclasses.replace(trials.WORLD, outcome_given_sign=(0.2, 0.2), tilt=0.0)
     assert deal(world, 0).gain == pytest.approx(0.0, abs=1e-9)
