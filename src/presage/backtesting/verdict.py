@@ -75,8 +75,9 @@ class ProxyGain(NamedTuple):
 
     @property
     def pools(self) -> bool:
-        """Whether it is ahead of the direct one, but not of itself with shuffled values by as much as matters."""
-        return self.percent.low > 0 and self.sure is not self.percent and worth(self.sure) is not Worth.GAIN
+        """Whether it is ahead of the direct one, and most of that is there with shuffled values, too."""
+        most = self.percent.low > 0 and self.sure.mean < self.percent.mean / 2
+        return most and worth(self.sure) is not Worth.GAIN
 
     def shuffled_json(self) -> dict[str, Any]:
         """The gain over itself with shuffled values, in percent."""
