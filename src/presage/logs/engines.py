@@ -11,7 +11,7 @@ import duckdb
 from presage import settings
 from presage.errors import DataError
 from presage.logs.cleaning import Exclusions
-from presage.logs.columns import FLAG, LABEL, NUMBER, TEXTS, TIME, WHOLE, ColumnKind, WantedColumn, check_columns
+from presage.logs.columns import CELL, FLAG, LABEL, NUMBER, TEXTS, TIME, WHOLE, ColumnKind, WantedColumn, check_columns
 from presage.logs.csv_errors import about_lines, one_line, unreadable_log
 from presage.logs.log_condition import Condition, read_condition
 from presage.logs.sources import SEPARATOR, Source, cleaned, open_source
@@ -27,7 +27,7 @@ FLOATS = ("FLOAT", "DOUBLE", "DECIMAL")
 
 def value(kind: ColumnKind, column: str, declared: str, separator: str = ",") -> str:
     """SQL for a value that is no time: labels as words, sets as lists of different words."""
-    if kind is LABEL:
+    if kind in (LABEL, CELL):
         return _label(column, declared)
     if kind is TEXTS:
         return _texts(column, declared, separator)
