@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import presage
-from presage.backtesting.proxy_gain import with_shuffled_proxy
+from presage.backtesting.proxy_gain import FEWEST_NEW, with_shuffled_proxy
 from presage.dataframes import as_csv
 from presage.spaces import EMPTY
 from presage.timeline.episode import Episode
@@ -104,3 +104,12 @@ def test_a_notebook_shows_what_decides_and_not_all_figures(tmp_path: Path) -> No
     assert shown.count("<th>") == 5
     assert f"<td>{report.cards[0].kind.words}</td>" in shown
     assert len(report.table) > 30
+
+
+def test_nothing_is_said_of_new_items_from_a_few_predictions(tmp_path: Path) -> None:
+    result = presage.backtest(log(tmp_path), TASK)
+    gain = result.found.proxy_gain
+    assert gain
+    assert 4 <= gain.new_rows < FEWEST_NEW
+    said = "There are too few predictions on new items (a known proxy, no outcome yet) to tell what it does there"
+    assert f"{said}: {gain.new_rows}." in result.verdict

@@ -15,6 +15,9 @@ from presage.metrics.losses import log_loss
 from presage.spaces import EMPTY, Array
 from presage.timeline.episode import Episode
 
+FEWEST_NEW = 100
+"""Predictions on new items with known outcomes from which on anything is said of them: a few may all be of one day."""
+
 
 def gain_of_proxy(said: Said, y: Array, new: Array, first: int, scores: dict[str, Score]) -> ProxyGain | None:
     """The gain over the best forecaster without the proxy, by what was said of outcomes y [N]; None without both.
@@ -28,9 +31,13 @@ def gain_of_proxy(said: Said, y: Array, new: Array, first: int, scores: dict[str
     ours, direct = pair
     everywhere, learnt = gain_over(said, y, new, ours, direct), known_from(first, y)
     over, loss = gain_over(said, learnt, new, ours, direct), log_loss(said[direct], learnt)
+    new_rows = int((learnt[new] != EMPTY).sum())
+    if new_rows < FEWEST_NEW:
+        over = over._replace(new_instances=UNKNOWN)
     if len(np.unique(y[y != EMPTY])) < 2:
-        return ProxyGain(ours, everywhere, over, UNKNOWN, UNKNOWN)
-    return ProxyGain(ours, everywhere, over, _percent(over.overall, loss), _percent(over.new_instances, loss[new]))
+        return ProxyGain(ours, everywhere, over, UNKNOWN, UNKNOWN, new_rows=new_rows)
+    percents = _percent(over.overall, loss), _percent(over.new_instances, loss[new])
+    return ProxyGain(ours, everywhere, over, *percents, new_rows=new_rows)
 
 
 def gain_over_shuffled(

@@ -52,6 +52,7 @@ class ProxyGain(NamedTuple):
     since: str | None = None  # from when on it has been ahead, summed from the first known outcome
     over_shuffled: Interval | None = None  # the gain over itself with shuffled values, in percent
     over_shuffled_new: Interval | None = None  # and on new instances
+    new_rows: int = 0  # on new instances, with known outcomes, once some outcome was known
 
     @property
     def sure(self) -> Interval:
@@ -169,7 +170,7 @@ def _pooling(gain: ProxyGain) -> str:
 def _on_new(gain: ProxyGain) -> str:
     percent, where = gain.sure_new, "on new items (a known proxy, no outcome yet)"
     if math.isnan(percent.mean):
-        return f"There are too few predictions {where} to tell what it does there."
+        return f"There are too few predictions {where} to tell what it does there: {gain.new_rows:,}."
     return {
         Worth.GAIN: f"O{where[1:]} it lowers log loss by {_percent(percent)}.",
         Worth.NONE: f"O{where[1:]} it is not worth using: {_at_most(percent)}.",
