@@ -277,3 +277,32 @@ def test_a_draft_for_events_offers_no_column_that_knows_what_follows(tmp_path: P
     text = first_task(table(tmp_path / "log.csv", "item,user,kind,at,fate,colour", rows))
     assert '# fate = { kind = "category" }  # it explains 9' in text
     assert 'colour = { kind = "category" }\n' in text
+
+
+def test_values_that_may_be_signals_by_their_names_are_no_features(tmp_path: Path, sales: Sales) -> None:
+    columns: dict[str, Any] = {
+        "shop": sales.words("s", 9), "at": sales.times(), "paid": flags(sales.sold), "paid_at": sales.times(5 * DAYS),
+        "opened": flags(sales.clicked), "opened_at": sales.times(DAYS), "tickets_w2": sales.draw.integers(0, 3, ROWS),
+        "reopened": flags(sales.clicked),
+    }  # fmt: skip
+    text, task, _ = drafted(tmp_path, columns)
+    assert [one.column for one in task.instance] == ["shop"]
+    assert '# tickets_w2 = { kind = "count", edges = [1, 2] }  # may be an early sign, known only later' in text
+    assert '# reopened = { kind = "category" }  # may be an outcome, too' in text
+    assert "# - the outcome: reopened may be it as well as paid" in text
+    sign = {name: column for name, column in columns.items() if "opened" not in name}
+    _, task, _ = drafted(tmp_path, sign)
+    assert task.proxy().columns == {"column": "tickets_w2"}
+    assert str(task.proxy().horizon) == "14 days"
+
+
+def test_a_flag_beside_a_time_that_only_successes_have_is_one_signal_with_it(tmp_path: Path, sales: Sales) -> None:
+    columns: dict[str, Any] = {
+        "shop": sales.words("s", 9), "at": sales.times(), "click": flags(sales.clicked),
+        "click_at": sales.times(DAYS, sales.clicked), "paid": flags(sales.sold, "Y", "N"),
+        "paid_at": [one or "NULL" for one in sales.times(sales.delay, sales.sold)],
+    }  # fmt: skip
+    _, task, _ = drafted(tmp_path, columns)
+    assert task.outcome.source == HappenedAt("paid_at", as_it_happens=False)
+    assert task.proxy().source == HappenedAt("click_at", as_it_happens=False)
+    assert [one.column for one in task.instance] == ["shop"]

@@ -27,6 +27,9 @@ FORMATS = tuple(
 )
 """How times are written that are not ISO; where two fit, the first one is taken."""
 
+MISSING = ("NaN", "nan", "NULL", "null", "NA", "N/A", "n/a", "<NA>", "None", "\\N")
+"""Words in a CSV that mean that there is nothing."""
+
 TIME_WORDS = ("at", "ts", "time", "date", "on", "timestamp", "datetime")
 
 
@@ -56,6 +59,7 @@ class LogLook(NamedTuple):
     rows: int  # looked at
     total: int  # in the log
     columns: dict[str, ColumnLook]
+    typed: bool  # whether the log says of which type its columns are
 
     def ask(self, query: str) -> tuple[Any, ...]:
         """The first row that a query over `rows` gives."""
@@ -81,7 +85,7 @@ def looked_at(log: Any) -> Iterator[LogLook]:
         rows, total = _load(connection, source)
         typed = source.form != "CSV"
         columns = {n: _look(connection, n, declared, typed) for n, declared in source.types.items()}
-        yield LogLook(connection, source.name, rows, total, columns)
+        yield LogLook(connection, source.name, rows, total, columns, typed)
 
 
 def _load(connection: duckdb.DuckDBPyConnection, source: Source) -> tuple[int, int]:
@@ -100,6 +104,14 @@ def _load(connection: duckdb.DuckDBPyConnection, source: Source) -> tuple[int, i
     return rows, total
 
 
+def written_words(name: str, declared: str, typed: bool) -> str:
+    """SQL for what a column holds as text; in a CSV, words for nothing are nothing."""
+    words = f"nullif(trim({quoted(name)}::VARCHAR), '')"
+    if typed or declared != "VARCHAR":
+        return words
+    return f"CASE WHEN {words} NOT IN ({', '.join(map(sql_text, MISSING))}) THEN {words} END"
+
+
 class Tally(NamedTuple):
     """Counts of a column: what is there, and what it can be read as."""
 
@@ -115,7 +127,7 @@ class Tally(NamedTuple):
 
 def _look(connection: duckdb.DuckDBPyConnection, name: str, declared: str, typed: bool) -> ColumnLook:
     column = quoted(name)
-    words = f"nullif(trim({column}::VARCHAR), '')"
+    words = written_words(name, declared, typed)
     counts = _tally(connection, column, words, declared)
     filled = counts.filled
     moment, written = None, None
@@ -140,7 +152,8 @@ def _look(connection: duckdb.DuckDBPyConnection, name: str, declared: str, typed
         kind = "whole" if counts.wholes == filled and (not typed or declared.startswith(WHOLE_TYPES)) else "number"
     else:
         kind = "words"
-    values = () if kind in ("set", "time") else _values(connection, value(LABEL, column, declared))
+    label = words if declared == "VARCHAR" else value(LABEL, column, declared)
+    values = () if kind in ("set", "time") else _values(connection, label)
     return ColumnLook(name, kind, counts.different, filled, values, counts.low, moment, written)
 
 

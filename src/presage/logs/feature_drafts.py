@@ -11,6 +11,9 @@ IDENTITIES = ("instance", "item", "product", "title", "repository", "repo", "use
 IDS = ("id", "uuid", "guid", "key", "nr", "no", "number")
 """Last words of the names of ids."""
 
+UNIQUE = 0.95
+"""Different values per row from which on a column names the rows; those that come twice will be left out."""
+
 QUANTILES = "[0.2, 0.4, 0.6, 0.8, 0.95]"
 
 
@@ -74,7 +77,7 @@ def _is_count(one: ColumnLook) -> bool:
 
 
 def _like_an_id(one: ColumnLook) -> bool:
-    return one.words[-1:] != () and one.words[-1] in IDS[:4]
+    return one.words[-1:] != () and one.words[-1] in IDS[:5]
 
 
 def _edges(look: LogLook, one: ColumnLook) -> tuple[float, ...]:
@@ -90,7 +93,8 @@ def coarser_categories(look: LogLook, offered: Sequence[ColumnLook]) -> list[str
     found = {
         one.name: one for one in offered if not _doubtful(look, one) and '"category"' in feature_text(look, one, "")
     }
-    identity = next((n for n in IDENTITIES if n in found), next(iter(found), None))
+    finest = max(found, key=lambda n: found[n].different, default=None)
+    identity = next((n for n in IDENTITIES if n in found), finest)
     if identity is None:
         return []
     coarser = [n for n in found if found[n].different < found[identity].different]
@@ -101,8 +105,8 @@ def row_identifier(look: LogLook, used: Iterable[str | None]) -> str | None:
     """The column that names each row, where one does: all different, and called like an id."""
     taken = set(used)
     unique = [
-        one for one in look.columns.values()
-        if one.name not in taken and one.different == look.rows and one.words and one.kind in ("words", "whole")
+        one for one in look.columns.values() if one.name not in taken and one.words and one.kind in ("words", "whole")
+        and one.different >= UNIQUE * look.rows
     ]  # fmt: skip
     named = [one for one in unique if one.words[-1] in IDS or one.words[0] in IDS[:3]]
     return min(named, key=lambda one: len(one.words)).name if named else None

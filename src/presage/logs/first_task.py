@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from presage.errors import PresageError
-from presage.logs.column_looks import ColumnLook, LogLook, looked_at
+from presage.logs.column_looks import ColumnLook, LogLook, looked_at, written_words
 from presage.logs.feature_drafts import (
     coarser_categories,
     feature_keys,
@@ -195,7 +195,7 @@ def _refused(look: LogLook, found: Guesses, free: Sequence[ColumnLook]) -> tuple
 
     And what else reading the log warns of.
     """
-    refused: dict[str, str] = {}
+    refused = {one.name: found.unclear[one.name] for one in free if one.name in found.unclear}
     if found.shown_at:
         shown = look.columns[found.shown_at].moment
         for one in free:
@@ -211,7 +211,7 @@ def _refused(look: LogLook, found: Guesses, free: Sequence[ColumnLook]) -> tuple
     except PresageError as error:
         return refused, [f"the features: whether they give the outcome away was not seen, as {error.wrong}"]
     names = {one.name for one in tried}
-    refused |= {one.column: _reason(one, look.columns[one.column]) for one in warnings if one.column in names}
+    refused = {one.column: _reason(one, look.columns[one.column]) for one in warnings if one.column in names} | refused
     return refused, [f"{one.column}: {one.text}" for one in warnings if one.column not in names]
 
 
@@ -235,16 +235,20 @@ def _warnings(look: LogLook, found: Guesses, tried: Sequence[ColumnLook]) -> Seq
     lines += [*_signal(look, "outcome", found.outcome, span, found.shown_at), "[log]"]
     lines += _log(look, found, ())[:1]
     every = -(-look.rows // READ) if found.shown_at else 1
-    stamps = {
-        one.name: f"make_timestamp({one.moment}) AS {quoted(one.name)}" for one in look.columns.values() if one.moment
-    }
-    chosen = ", ".join(stamps.get(name, quoted(name)) for name in look.columns)
+    chosen = ", ".join(f"{_clean(look, one)} AS {quoted(one.name)}" for one in look.columns.values())
     with tempfile.TemporaryDirectory(prefix="presage-") as folder:
         path = str(Path(folder) / "rows.parquet")
         some = f"SELECT {chosen} FROM rows WHERE nth % {every} = 0 ORDER BY nth"
         look.connection.execute(f"COPY ({some}) TO {sql_text(path)} (FORMAT parquet)")
         found_warnings = read_log(read_task("\n".join(lines)), path)[0].warnings
     return [one for one in found_warnings if found.proxies or "proxy" not in one.kind]
+
+
+def _clean(look: LogLook, one: ColumnLook) -> str:
+    """SQL for a column with its times read and, in a CSV, nothing where words for nothing stand."""
+    if one.moment:
+        return f"make_timestamp({one.moment})"
+    return quoted(one.name) if look.typed else written_words(one.name, "VARCHAR", typed=False)
 
 
 def _table(name: str) -> str:

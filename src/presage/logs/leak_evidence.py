@@ -101,6 +101,15 @@ def binned(numbers: Array, bins: int = 64) -> Array:  # [N]
     return np.where(there, np.searchsorted(edges, numbers, side="right"), -1)
 
 
+def order_within(numbers: Array, days: Array) -> Array:  # int [N]
+    """In which tenth of its day's rows, ordered by the number, each row is."""
+    order = np.lexsort((numbers, days))
+    _, first, size = np.unique(days[order], return_index=True, return_counts=True)
+    rank = np.empty(len(numbers), np.int64)
+    rank[order] = (np.arange(len(numbers)) - np.repeat(first, size)) * 10 // np.repeat(size, size)
+    return rank
+
+
 SHIFTS = (1, 2, 3, 5, 7)
 """Rows of a group are compared with those so many places further on."""
 

@@ -10,7 +10,7 @@ import duckdb
 import numpy as np
 
 from presage.logs.columns import LATEST, feature_name
-from presage.logs.leak_evidence import Determined, Told, binned, delay_scores, ordered, percent, told
+from presage.logs.leak_evidence import Determined, Told, binned, delay_scores, order_within, ordered, percent, told
 from presage.logs.log_sample import LogSample, log_sample
 from presage.logs.signals import Fate
 from presage.logs.tables import sql_text
@@ -240,7 +240,7 @@ def _by_parts(sample: LogSample, task: Task, feature: Feature, name: str, number
     if numbers is None:
         digits = f"try_cast(right(regexp_replace({name}, '[^0-9]', '', 'g'), 15) AS DOUBLE)"
         numbers = sample.column(f"coalesce({digits}, 'nan'::DOUBLE)")
-    views["its order within a day"] = _order_within(numbers, sample.shown_at // DAY)
+    views["its order within a day"] = order_within(numbers, sample.shown_at // DAY)
     for what, codes in views.items():
         found = told(codes[known], labels, len(task.outcome.values))
         sure = _sure(found) if found else None
@@ -251,15 +251,6 @@ def _by_parts(sample: LogSample, task: Task, feature: Feature, name: str, number
             )
             return LogWarning("id-tells-the-outcome", feature.column, text, _evidence(found, sure) | {"part": what})
     return None
-
-
-def _order_within(numbers: Array, days: Array) -> Array:
-    """In which tenth of its day's rows, ordered by the number, each row is."""
-    order = np.lexsort((numbers, days))
-    _, first, size = np.unique(days[order], return_index=True, return_counts=True)
-    rank = np.empty(len(numbers), np.int64)
-    rank[order] = (np.arange(len(numbers)) - np.repeat(first, size)) * 10 // np.repeat(size, size)
-    return rank
 
 
 def _by_member(sample: LogSample, task: Task, feature: Feature, name: str) -> LogWarning | None:
@@ -278,9 +269,14 @@ def _by_member(sample: LogSample, task: Task, feature: Feature, name: str) -> Lo
 def _whether_it_came(sample: LogSample, feature: Feature, codes: Array) -> LogWarning | None:
     """A feature that knows whether an outcome came at all, of rows shown long enough ago."""
     found = told(codes[sample.ripe], (sample.symbols[-1] >= 0)[sample.ripe].astype(int), 2)
-    if found and (found.explained >= TELLS or _sure(found, 1.0)):
-        text = f"It explains {percent(found.explained)} of the entropy of whether the outcome came at all: {REMEDY}."
-        return LogWarning("knows-the-delay", feature.column, text, _evidence(found))
+    sure = _sure(found, 1.0) if found else None
+    if found and (found.explained >= TELLS or sure):
+        text = f"It explains {percent(found.explained)} of the entropy of whether the outcome came at all"
+        if sure and found.explained < TELLS:
+            text = (
+                f"Some of its values say whether the outcome came at all, in {sure.rows:,} rows held out from the fit"
+            )
+        return LogWarning("knows-the-delay", feature.column, f"{text}: {REMEDY}.", _evidence(found, sure))
     return None
 
 

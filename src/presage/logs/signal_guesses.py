@@ -1,5 +1,6 @@
 """Which columns of a log are probably its proxies and its outcome, how they say when they were known, and how late."""
 
+import re
 from collections.abc import Sequence
 from typing import NamedTuple
 
@@ -15,12 +16,15 @@ SHOWN = (
 OUTCOMES = (
     "outcome", "label", "target", "y", "churn", "churned", "convert", "converted", "conversion", "paid", "finished",
     "completed", "returned", "refunded", "cancelled", "canceled", "purchased", "bought", "sold", "won", "retained",
-    "renewed", "defaulted", "default", "resolved", "success", "result",
+    "renewed", "reopened", "defaulted", "default", "resolved", "success", "result",
 )  # fmt: skip
 STATES = ("status", "state", "stage", "phase")
 """Columns that change later: an outcome only if there is no other."""
 
-EARLY_SIGNS = ("proxy", "early", "click", "clicks", "clicked", "opened", "viewed", "engaged", "activated", "replied")
+EARLY_SIGNS = ("proxy", "early", "click", "clicked", "opened", "viewed", "engaged", "activated", "replied")
+
+AGE = re.compile(r"(w|d|wk|day|week|month)(\d+)|first")
+"""A word of a column that was filled some time after the prediction, such as day3, w1 or first."""
 
 MOST_EMPTY = 0.01
 """The least share of empty rows of a column of times that are a time of success, and not one that every row has."""
@@ -43,13 +47,14 @@ class SignalGuess(NamedTuple):
     happened: bool  # the column holds times of success
     values: tuple[str, ...]  # none where there are many
     edges: tuple[float, ...]  # where it is a number
+    beside: str | None  # of a time of success, a column that says the same
     usual: int  # the delay that holds nearly all that were seen, in microseconds (0: none was seen)
     longest: int
 
     @property
     def columns(self) -> tuple[str, ...]:
         """The columns that nothing else may use."""
-        return tuple(column for column in (self.name, self.known_at) if column)
+        return tuple(column for column in (self.name, self.known_at, self.beside) if column)
 
 
 class Guesses(NamedTuple):
@@ -60,6 +65,7 @@ class Guesses(NamedTuple):
     outcome: SignalGuess | None
     later: tuple[SignalGuess, ...]  # signals that come later than the outcome
     doubts: tuple[str, ...]
+    unclear: dict[str, str]  # columns that are no features by their names, and why
 
 
 def guessed_signals(look: LogLook) -> Guesses:
@@ -82,15 +88,27 @@ def guessed_signals(look: LogLook) -> Guesses:
     later = tuple(one for one in others if stamped and outcome and one.usual > outcome.usual)
     proxies = sorted((one for one in others if one not in later), key=lambda one: one.usual)
     if not proxies:
-        signs = [one for one in free if _is(one.name, EARLY_SIGNS) and _may_be_signal(one)]
+        signs = [one for one in free if _is_early(one) and _may_be_signal(one)]
         proxies = [_at_horizon(look, one, shown) for one in signs if outcome is None or one.name != outcome.name]
-    doubts = _doubts(outcome, named, proxies, later, [one for one in times if one not in taken] if shown else [])
-    return Guesses(shown, tuple(proxies), outcome, later, doubts)
+    rivals = [one.name for one in named if one != outcome]
+    used = {one.name for one in (*proxies, outcome) if one}
+    rivals += [one.name for one in unstamped if one.name not in (*rivals, *used)]
+    doubts = _doubts(outcome, rivals, proxies, later, [one for one in times if one not in taken] if shown else [])
+    unclear = {one.name: "may be an early sign, known only later" for one in free if _is_early(one)}
+    unclear |= dict.fromkeys(rivals, "may be an outcome, too")
+    unclear = {name: why for name, why in unclear.items() if name not in used}
+    return Guesses(shown, tuple(proxies), outcome, later, doubts if named else (*doubts, *_unnamed(outcome)), unclear)
+
+
+def _unnamed(outcome: SignalGuess | None) -> tuple[str, ...]:
+    if outcome is None:
+        return ()
+    return (f"the outcome: {outcome.name} is only the slowest of the signals, not named like one",)
 
 
 def _doubts(
     outcome: SignalGuess | None,
-    named: Sequence[SignalGuess],
+    rivals: Sequence[str],
     proxies: Sequence[SignalGuess],
     later: Sequence[SignalGuess],
     times: Sequence[str],
@@ -100,10 +118,7 @@ def _doubts(
     if outcome is None:
         found.append("which column is the outcome: none looks like one")
     else:
-        rivals = [one.name for one in named if one != outcome]
-        if not named:
-            found.append(f"the outcome: {outcome.name} is only the slowest of the signals, not named like one")
-        elif rivals:
+        if rivals:
             found.append(f"the outcome: {', '.join(rivals)} may be it as well as {outcome.name}")
         if later:
             found.append(f"the outcome: {', '.join(one.name for one in later)} becomes known later than {outcome.name}")
@@ -157,36 +172,42 @@ def _paired(look: LogLook, times: dict[str, ColumnLook], shown: str) -> tuple[Si
         after, usual, longest = _delay(look, time, shown)
         if after >= 0.5:
             edges = _edges(look, value, shown) if _numeric(value) else ()
-            found.append(SignalGuess(value.name, name, False, value.values, edges, usual, longest))
+            if len(value.values) == 2 and time.filled < (1 - MOST_EMPTY) * value.filled:
+                found.append(SignalGuess(name, None, True, ("no", "yes"), (), value.name, usual, longest))
+            else:
+                found.append(SignalGuess(value.name, name, False, value.values, edges, None, usual, longest))
     return tuple({one.name: one for one in reversed(found)}.values())[::-1]
 
 
 def _successes(look: LogLook, times: dict[str, ColumnLook], shown: str) -> tuple[SignalGuess, ...]:
     """Times without a value that lie after the prediction and are empty in some rows: of those it did not happen."""
-    pairs = {one.known_at for one in _paired(look, times, shown)}
+    pairs = {column for one in _paired(look, times, shown) for column in one.columns}
     found = []
     for name, time in times.items():
         if name == shown or name in pairs or time.filled > (1 - MOST_EMPTY) * look.rows:
             continue
         after, usual, longest = _delay(look, time, shown)
         if after >= HOLDS:
-            found.append(SignalGuess(name, None, True, ("no", "yes"), (), usual, longest))
+            found.append(SignalGuess(name, None, True, ("no", "yes"), (), None, usual, longest))
     return tuple(found)
 
 
 def _delay(look: LogLook, time: ColumnLook, shown: str) -> tuple[float, int, int]:
     """The share of a column's times that are not before the prediction, and their usual and longest delay."""
+    # A date without a clock may seem to lie before a moment of the same day.
     delay = f"{time.moment} - {look.columns[shown].moment}"
+    dates = look.ask(f"SELECT bool_and({time.moment} % {DAY} = 0) FROM rows WHERE {time.moment} IS NOT NULL")[0]
     after, usual, longest = look.ask(
-        f"SELECT coalesce(avg((delay >= 0)::INTEGER), 0), coalesce(quantile_disc(delay, {HOLDS}), 0), "
-        f"coalesce(max(delay), 0) FROM (SELECT {delay} AS delay FROM rows) WHERE delay IS NOT NULL"
+        f"SELECT coalesce(avg((delay > {-DAY if dates else -1})::INTEGER), 0), "
+        f"coalesce(quantile_disc(delay, {HOLDS}), 0), coalesce(max(delay), 0) "
+        f"FROM (SELECT {delay} AS delay FROM rows) WHERE delay IS NOT NULL"
     )
     return float(after), max(int(usual), 0), max(int(longest), 0)
 
 
 def _at_horizon(look: LogLook, value: ColumnLook, shown: str | None) -> SignalGuess:
     edges = _edges(look, value, shown) if _numeric(value) else ()
-    return SignalGuess(value.name, None, False, value.values, edges, 0, 0)
+    return SignalGuess(value.name, None, False, value.values, edges, None, 0, 0)
 
 
 def _numeric(look: ColumnLook) -> bool:
@@ -201,6 +222,11 @@ def _is(name: str, words: Sequence[str]) -> bool:
     """Whether a column is called so, apart from what says that it is a time or a flag."""
     found = [word for word in _base(name) if word not in ("is", "has", "was", "did", "final")]
     return len(found) <= 2 and any(word in words for word in found)
+
+
+def _is_early(look: ColumnLook) -> bool:
+    """Whether a column without a time may be an early sign, by its name."""
+    return _is(look.name, EARLY_SIGNS) or any(AGE.fullmatch(word) for word in look.words)
 
 
 def _edges(look: LogLook, value: ColumnLook, shown: str | None) -> tuple[float, ...]:
@@ -230,6 +256,10 @@ def horizon_words(guess: SignalGuess, span: int, early: bool) -> tuple[str, str]
     A few values that took far longer than the others do not stretch it. `span` is how long the log is,
     `early` whether it is for an early sign.
     """
+    age = next((found for word in name_words(guess.name) if (found := AGE.fullmatch(word)) and found[2]), None)
+    if not guess.usual and age:
+        days = int(age[2]) * {"w": 7, "m": 30}.get(age[1][0], 1)
+        return _rounded(days * DAY, span), "as its name says; correct this if it means something else"
     if not guess.usual:
         return _rounded(
             min(DAY, span // 20) if early else min(7 * DAY, span // 4), span
