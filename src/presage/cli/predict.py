@@ -61,9 +61,7 @@ def fit_command(log: str, model: Path | None, out: Path | None, as_json: bool, *
     console.print(f"{found}, {found.open:,} open: {folder}", markup=False, soft_wrap=True)
 
 
-@click.command(
-    "predict", epilog="Example: presage predict today.csv --log log.parquet --task task.toml --out scores.csv"
-)
+@click.command("predict", epilog="Example: presage predict today.csv --model model --out scores.csv")
 @click.argument("rows")
 @click.option("--log", help="The log to learn from.")
 @choice_options

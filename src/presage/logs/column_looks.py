@@ -11,7 +11,7 @@ import duckdb
 
 from presage.errors import DataError
 from presage.logs.columns import LABEL, LATEST, NUMBER, NUMBER_TYPES, WHOLE_TYPES
-from presage.logs.engines import value
+from presage.logs.engines import MISSING, value
 from presage.logs.sources import Source, open_source
 from presage.logs.tables import connected, quoted, sql_text
 
@@ -26,9 +26,6 @@ FORMATS = tuple(
     for clock in ("", " %H:%M", " %H:%M:%S")
 )
 """How times are written that are not ISO; where two fit, the first one is taken."""
-
-MISSING = ("NaN", "nan", "NULL", "null", "NA", "N/A", "n/a", "<NA>", "None", "\\N")
-"""Words in a CSV that mean that there is nothing."""
 
 TIME_WORDS = ("at", "ts", "time", "date", "on", "timestamp", "datetime")
 

@@ -32,7 +32,7 @@ MOST_EMPTY = 0.01
 HOLDS = 0.95
 """The share of the delays seen that a horizon holds."""
 
-NUMERIC = 10
+NUMERIC = 5
 """Different numbers from which on a signal is one that must be cut."""
 
 WHOLE_DAYS = (1, 2, 3, 4, 5, 6, 7, 10, 14, 21, 28, 30, 45, 60, 75, 90, 120, 150, 180, 270, 365)
@@ -75,6 +75,7 @@ def guessed_signals(look: LogLook) -> Guesses:
     timed = _paired(look, times, shown) + _successes(look, times, shown) if shown else ()
     taken = {column for one in timed for column in one.columns} | {shown}
     free = [one for one in look.columns.values() if one.name not in taken and not one.moment and one.filled]
+    free = [one for one in free if not one.name.startswith("truth_")]  # of a simulated log
     named = [one for one in timed if _is(one.name, OUTCOMES)]
     unstamped = [one for one in free if _is(one.name, OUTCOMES) and _may_be_signal(one)]
     states = [one for one in free if _is(one.name, STATES) and _may_be_signal(one)]
