@@ -17,14 +17,15 @@ from presage.logs.feature_drafts import (
     quoted_text,
     row_identifier,
 )
+from presage.logs.horizon_guesses import horizon_words
 from presage.logs.leak_guards import AFTER, LogWarning
+from presage.logs.row_ages import settles_after
 from presage.logs.rows import read_log
 from presage.logs.signal_guesses import (
     STATES,
     Guesses,
     SignalGuess,
     guessed_signals,
-    horizon_words,
 )
 from presage.logs.tables import quoted, sql_text
 from presage.task.task import read_task
@@ -203,6 +204,10 @@ def _refused(look: LogLook, found: Guesses, free: Sequence[ColumnLook]) -> tuple
                 later = f"avg(({one.moment} > {shown})::INTEGER)"
                 if (look.ask(f"SELECT {later} FROM rows WHERE {one.moment} IS NOT NULL")[0] or 0) >= AFTER:
                     refused[one.name] = "a time after the prediction"
+            elif one.kind != "set" and one.filled < look.rows:
+                settled = settles_after(look, one, found.shown_at)
+                if settled and not settled[1]:
+                    refused[one.name] = "empty in the newest rows and filled in older ones: not known at once"
     tried = [one for one in free if not one.moment and one.filled and not one.name.startswith("truth_")]
     if not tried or found.outcome is None:
         return refused, []
