@@ -23,7 +23,7 @@ STATES = ("status", "state", "stage", "phase")
 
 EARLY_SIGNS = ("proxy", "early", "click", "clicked", "opened", "viewed", "engaged", "activated", "replied")
 
-AGE = re.compile(r"(w|d|wk|day|week|month)(\d+)|first")
+AGE = re.compile(r"(w|d|m|wk|day|week|month)(\d+)|first")
 """A word of a column that was filled some time after the prediction, such as day3, w1 or first."""
 
 MOST_EMPTY = 0.01
@@ -86,8 +86,9 @@ def guessed_signals(look: LogLook) -> Guesses:
     states = [one for one in free if _is(one.name, STATES) and _may_be_signal(one)]
     if not named and unstamped:
         named = [_at_horizon(look, one, shown) for one in unstamped]
-    if not named and not timed and states:
-        named = [_at_horizon(look, one, shown) for one in states[:1]]
+    if not named:
+        stated = [_at_horizon(look, one, shown) for one in states]
+        named = [one for one in stated if one.settled][:1] or ([] if timed else stated[:1])
     outcome = max(named or timed, key=lambda one: (one.name.lower() == "outcome", one.usual), default=None)
     others = [one for one in timed if one != outcome]
     stamped = outcome is not None and outcome.usual > 0
@@ -96,14 +97,28 @@ def guessed_signals(look: LogLook) -> Guesses:
     if not proxies:
         signs = [one for one in free if _is_early(one) and _may_be_signal(one)]
         proxies = [_at_horizon(look, one, shown) for one in signs if outcome is None or one.name != outcome.name]
+    unnamed = [] if proxies or not outcome or not shown else _filled_soon(look, free, outcome, shown)
+    proxies = proxies or unnamed
     rivals = [one.name for one in named if one != outcome]
     used = {one.name for one in (*proxies, outcome) if one}
     rivals += [one.name for one in unstamped if one.name not in (*rivals, *used)]
     doubts = _doubts(outcome, rivals, proxies, later, [one for one in times if one not in taken] if shown else [])
+    doubts += tuple(f"the proxy: {one.name} is only known later than the rest, not named like one" for one in unnamed)
     unclear = {one.name: "may be an early sign, known only later" for one in free if _is_early(one)}
     unclear |= dict.fromkeys(rivals, "may be an outcome, too")
     unclear = {name: why for name, why in unclear.items() if name not in used}
     return Guesses(shown, tuple(proxies), outcome, later, doubts if named else (*doubts, *_unnamed(outcome)), unclear)
+
+
+def _filled_soon(
+    look: LogLook, free: Sequence[ColumnLook], outcome: SignalGuess, shown: str
+) -> list[SignalGuess]:
+    """The column that is filled in first some time after the prediction, if that is sooner than the outcome."""
+    gappy = [one for one in free if one.filled < look.rows and _may_be_signal(one) and not _is(one.name, OUTCOMES)]
+    filled = [one for one in (_at_horizon(look, each, shown) for each in gappy) if one.settled and not one.settled[1]]
+    wait = outcome.settled[0] * DAY if outcome.settled else outcome.typical
+    soon = [(one.settled[0], one) for one in filled if one.settled and one.settled[0] * DAY < wait]
+    return [min(soon, key=lambda pair: pair[0])[1]] if soon else []
 
 
 def _unnamed(outcome: SignalGuess | None) -> tuple[str, ...]:
@@ -122,7 +137,7 @@ def _doubts(
     """What the reader should check first, a sentence each; nothing where names and delays agree."""
     found = []
     if outcome is None:
-        found.append("which column is the outcome: none looks like one")
+        found.append("FILL IN [outcome]: no column looks like what is predicted")
     else:
         if rivals:
             found.append(f"the outcome: {', '.join(rivals)} may be it as well as {outcome.name}")
@@ -133,7 +148,7 @@ def _doubts(
         if _is(outcome.name, STATES):
             found.append(f"{outcome.name}: a status changes; is this the one at the end?")
     if not proxies:
-        found.append("the proxy: no column looks like an early sign")
+        found.append("FILL IN [proxy]: no column looks like an early sign")
     if times:
         found.append(f"what these times are: {', '.join(times)}")
     return tuple(found)
