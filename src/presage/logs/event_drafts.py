@@ -74,7 +74,17 @@ def guessed_events(look: LogLook, kind: ColumnLook) -> EventGuesses:
     late = _late(pairs.get((moment, outcome), NEVER), span)
     early = _early(pairs.get((moment, proxy), NEVER), late[0])
     return EventGuesses(
-        at.name if at else None, kind.name, identifier, subject, instance, moment, proxy, outcome, early, late, not is_named
+        at.name if at else None,
+        kind.name,
+        identifier,
+        subject,
+        instance,
+        moment,
+        proxy,
+        outcome,
+        early,
+        late,
+        not is_named,
     )
 
 
@@ -97,7 +107,7 @@ def _keys(look: LogLook, kind: ColumnLook, at: ColumnLook | None) -> tuple[str |
     return identifier, subject.name if subject else None, instance.name if instance else None
 
 
-def _events(look: LogLook, kind: ColumnLook, keys: Sequence[str]) -> str:
+def _events(kind: ColumnLook, keys: Sequence[str]) -> str:
     """SQL for the kind and the subject and instance of each event."""
     key = f"hash({', '.join(map(quoted, keys))})" if keys else "0"
     return f"SELECT trim({quoted(kind.name)}::VARCHAR) AS kind, {key} AS key"
@@ -105,13 +115,13 @@ def _events(look: LogLook, kind: ColumnLook, keys: Sequence[str]) -> str:
 
 def _counts(look: LogLook, kind: ColumnLook, keys: Sequence[str]) -> dict[str, tuple[int, int]]:
     """How many events and how many subjects and instances there are of each kind."""
-    query = f"SELECT kind, count(*), count(DISTINCT key) FROM ({_events(look, kind, keys)} FROM rows) GROUP BY kind"
+    query = f"SELECT kind, count(*), count(DISTINCT key) FROM ({_events(kind, keys)} FROM rows) GROUP BY kind"
     return {str(name): (int(n), int(each)) for name, n, each in look.connection.execute(query).fetchall()}
 
 
 def _pairs(look: LogLook, kind: ColumnLook, at: ColumnLook, keys: Sequence[str]) -> dict[tuple[str, str], KindPair]:
     """How each kind comes after each other one."""
-    events = f"{_events(look, kind, keys)}, {at.moment} AS moment FROM rows WHERE {at.moment} IS NOT NULL"
+    events = f"{_events(kind, keys)}, {at.moment} AS moment FROM rows WHERE {at.moment} IS NOT NULL"
     firsts = f"SELECT kind, key, min(moment) AS first FROM ({events}) GROUP BY ALL"
     delay = "e.moment - f.first"
     tallied = (
@@ -125,7 +135,9 @@ def _pairs(look: LogLook, kind: ColumnLook, at: ColumnLook, keys: Sequence[str])
         f"(SELECT {quantiles} FROM (SELECT unnest(flatten(list(delays))) AS each)) FROM ({tallied}) GROUP BY 1, 2"
     )
     found = look.connection.execute(query).fetchall()
-    return {(str(a), str(b)): KindPair(both, after, n, *map(int, late or (0, 0))) for a, b, both, after, n, late in found}
+    return {
+        (str(a), str(b)): KindPair(both, after, n, *map(int, late or (0, 0))) for a, b, both, after, n, late in found
+    }
 
 
 def _comes_before(one: str, other: str, pairs: dict[tuple[str, str], KindPair]) -> bool:
@@ -138,7 +150,7 @@ def _outcome(
     kinds: Sequence[str], counts: dict[str, tuple[int, int]], pairs: dict[tuple[str, str], KindPair]
 ) -> tuple[str, bool]:
     """The kind that is called like an outcome, the more frequent one of two; otherwise that which comes last."""
-    named = [one for one in kinds[:] if any(OUTCOME_KINDS.fullmatch(word) for word in name_words(one))]
+    named = [one for one in kinds if any(OUTCOME_KINDS.fullmatch(word) for word in name_words(one))]
     if named and len(named) < len(kinds):
         return max(named, key=lambda one: counts[one][0]), True
     last = max(kinds[::-1], key=lambda one: sum(_comes_before(other, one, pairs) for other in kinds))
@@ -148,7 +160,7 @@ def _outcome(
 def _moment(
     kinds: Sequence[str], outcome: str, counts: dict[str, tuple[int, int]], pairs: dict[tuple[str, str], KindPair]
 ) -> str:
-    """The kind before the outcome that comes most nearly once, so that predictions do not overlap; then the commonest."""
+    """Of the kinds before the outcome that which comes most nearly once, for predictions should not overlap."""
     before = [one for one in kinds if one != outcome and _comes_before(one, outcome, pairs)]
     before = before or [one for one in kinds if one != outcome] or [outcome]
 

@@ -138,6 +138,23 @@ def is_one_of(kinds: tuple[str, ...]) -> str:
     return f"kind IN ({', '.join(sql_text(kind) for kind in kinds)})"
 
 
+def named_kinds(task: Task, log: EventColumns) -> dict[str, str]:
+    """The kinds of events that a task names, and the key under which each stands first."""
+    named = dict.fromkeys(log.moment, "log.moment") if log.moments is None else {}
+    for signal in reversed(task.signals):
+        source, path = signal.source, task.path(signal)
+        if isinstance(source, CountedEvents):
+            named |= dict.fromkeys(source.unless, f"{path}.unless") | dict.fromkeys(source.kinds, f"{path}.count")
+        elif isinstance(source, First):
+            named |= dict.fromkeys(source.kinds, f"{path}.first")
+    return named
+
+
+def kind_counts(kinds: tuple[str, ...]) -> str:
+    """SQL for how many events there are of each kind."""
+    return f"SELECT {', '.join(f'sum(CASE WHEN {is_one_of((kind,))} THEN 1 ELSE 0 END)' for kind in kinds)} FROM events"
+
+
 def unused_events(task: Task, log: EventColumns) -> dict[str, str]:
     """Why an event may be of no use, in words, and SQL that counts such events."""
     sources = [signal.source for signal in task.signals]

@@ -8,8 +8,8 @@ from presage.logs.signal_guesses import rounded_edges
 from presage.logs.tables import quoted
 
 INSTANCES = (
-    "instance", "item", "product", "sku", "article", "title", "repository", "repo", "campaign", "ad", "seller", "merchant",
-    "listing", "offer", "video", "song", "course", "resource",
+    "instance", "item", "product", "sku", "article", "title", "repository", "repo", "campaign", "ad", "seller",
+    "merchant", "listing", "offer", "video", "song", "course", "resource",
 )  # fmt: skip
 """Words in the names of columns that say what is predicted for ..."""
 
@@ -59,7 +59,12 @@ def _doubtful(look: LogLook, one: ColumnLook) -> str | None:
         return "it is empty"
     if one.kind != "set" and one.different < 2 and one.filled == look.rows:
         return "always the same"
-    if one.kind in ("words", "whole") and look.rows > 100 and one.different > look.rows / 2 and not _is_count(look, one):
+    if (
+        one.kind in ("words", "whole")
+        and look.rows > 100
+        and one.different > look.rows / 2
+        and not _is_count(look, one)
+    ):
         return "nearly every row has another one"
     return None
 

@@ -71,7 +71,11 @@ def _predictions(look: LogLook, found: Guesses) -> list[str]:
     for guess in found.later:
         lines += [f"# [proxy.{_table(guess.name)}]  # it comes later than the outcome: no early sign", ""]
     outcome = found.outcome
-    lines += _signal(look, "outcome", outcome, span, found.shown_at) if outcome else _unknown_signal("outcome", found.shown_at)
+    lines += (
+        _signal(look, "outcome", outcome, span, found.shown_at)
+        if outcome
+        else _unknown_signal("outcome", found.shown_at)
+    )
     lines += ["[log]", *_log(look, found, signals)]
     lines += [f"id = {quoted_text(identifier)}"] if identifier else [NO_ID]
     lines += ['# group = "COLUMN"  # predictions that compete with each other, for ranking', ""]
@@ -137,13 +141,13 @@ def _events(look: LogLook, found: EventGuesses, refused: dict[str, str]) -> list
         "[proxy]  # counted after a prediction",
         'values = ["none", "one", "many"]',
         f"count = {quoted_text(found.proxy)}",
-        f'within = {quoted_text(found.early[0])}  # {found.early[1]}',
+        f"within = {quoted_text(found.early[0])}  # {found.early[1]}",
         "edges = [1, 2]",
         "",
         "[outcome]",
         'values = ["no", "yes"]',
         f"count = {quoted_text(found.outcome)}",
-        f'within = {quoted_text(found.late[0])}  # {found.late[1]}',
+        f"within = {quoted_text(found.late[0])}  # {found.late[1]}",
         "edges = [1]",
         "",
         f"[log]  # kinds in the log: {', '.join(look.columns[found.kind].values)}",
@@ -194,9 +198,13 @@ def _unknown_signal(table: str, shown: str | None) -> list[str]:
         f"[{table}]  # FILL THIS IN: no column looks like {what}",
         'values = ["no", "yes"]',
         f"horizon = {quoted_text(horizon)}  # later is too late",
-        f'column = {quoted_text(UNKNOWN[table])}  # or happened_at = "...", a time that is empty where it did not happen',
+        f'column = {quoted_text(UNKNOWN[table])}  # or happened_at = "...", a time, empty where it did not happen',
     ]
-    return [*lines, *(['known = "at horizon"  # or known_at = "...", the time at which it became known'] * bool(shown)), ""]
+    return [
+        *lines,
+        *(['known = "at horizon"  # or known_at = "...", the time at which it became known'] * bool(shown)),
+        "",
+    ]
 
 
 def _refused(look: LogLook, found: Guesses, free: Sequence[ColumnLook]) -> tuple[dict[str, str], list[str]]:

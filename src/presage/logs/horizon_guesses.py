@@ -43,7 +43,10 @@ def success_words(typical: int, usual: int, span: int) -> tuple[str, str]:
     days = usual_days(typical, span // PART)
     if not days or days * DAY < typical:
         chosen = f"{days} day{'s' * (days > 1)}" if days else rounded_span(min(typical, span // PART), span)
-        return chosen, f"many come later, but the log is short: {percent(TYPICAL)} came in {rounded_span(typical, span)}"
+        return (
+            chosen,
+            f"many come later, but the log is short: {percent(TYPICAL)} came in {rounded_span(typical, span)}",
+        )
     more = rounded_span(usual, span)
     why = f"most come in this time; {percent(HOLDS)} of those seen would need {more}"
     return f"{days} day{'s' * (days > 1)}", why if usual > days * DAY else "later is too late"

@@ -110,9 +110,7 @@ def guessed_signals(look: LogLook) -> Guesses:
     return Guesses(shown, tuple(proxies), outcome, later, doubts if named else (*doubts, *_unnamed(outcome)), unclear)
 
 
-def _filled_soon(
-    look: LogLook, free: Sequence[ColumnLook], outcome: SignalGuess, shown: str
-) -> list[SignalGuess]:
+def _filled_soon(look: LogLook, free: Sequence[ColumnLook], outcome: SignalGuess, shown: str) -> list[SignalGuess]:
     """The column that is filled in first some time after the prediction, if that is sooner than the outcome."""
     gappy = [one for one in free if one.filled < look.rows and _may_be_signal(one) and not _is(one.name, OUTCOMES)]
     filled = [one for one in (_at_horizon(look, each, shown) for each in gappy) if one.settled and not one.settled[1]]
