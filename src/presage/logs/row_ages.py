@@ -41,7 +41,9 @@ def settles_after(look: LogLook, column: ColumnLook, shown: str) -> tuple[int, s
             continue
         for days in (days for days in USUAL_DAYS if days <= last // 2):
             there, seen = _share(rows, first, days, 2 * days)
-            if seen and there - oldest <= CLOSE * (share - oldest):
+            chance = (oldest * (1 - oldest) / max(seen, 1)) ** 0.5
+            way = share - oldest
+            if seen and there - oldest <= max(CLOSE * way, min(chance, way / 2)):
                 return days, first
         return None
     return None

@@ -15,13 +15,12 @@ from presage.logs.columns import LABEL, TIME, WantedColumn, wanted_events, wante
 from presage.logs.csv_errors import one_line, reading_errors
 from presage.logs.encoding import LearntVocabularies, fetch, fetch_instances, learn_vocabularies, order_rows
 from presage.logs.engines import LogEngine, LogReading, engine_called, reading_of
-from presage.logs.event_windows import kind_counts, named_kinds, unused_events, windowed_signals
+from presage.logs.event_windows import check_kinds, unused_events, windowed_signals
 from presage.logs.leak_guards import LogWarning, leak_warnings
 from presage.logs.repeated_rows import repeated_id_warnings, repeated_row_warnings
 from presage.logs.signal_delays import SignalDelays, delay_warnings, signal_delays
 from presage.logs.signals import labelled_predictions, prediction_rows
 from presage.logs.tables import connected, sql_text
-from presage.settings import nearest
 from presage.spaces import Array, Features, Instance
 from presage.task.columns import EventColumns
 from presage.task.spans import in_words
@@ -97,26 +96,11 @@ def _join_events(
     first, end, rows = engine.ask('SELECT min("at"), max("at"), count(*) FROM events')
     until = _check_length(task, name, columns.at, (first, end, rows), whole)
     if whole:
-        _check_kinds(task, columns, name, engine)
+        check_kinds(task, columns, name, engine)
     reasons = unused_events(task, columns)
     counts = engine.ask(f"SELECT {', '.join(reasons.values())} FROM events")
     engine.join(windowed_signals(task, columns, chosen, until))
     return name, {reason: count for reason, count in zip(reasons, counts, strict=True) if count}
-
-
-def _check_kinds(task: Task, columns: EventColumns, name: str, engine: LogEngine) -> None:
-    """Nothing, or the error of a kind of events that the task names and the log never holds."""
-    named = named_kinds(task, columns)
-    if columns.kind is None or not named:
-        return
-    for (kind, key), count in zip(named.items(), engine.ask(kind_counts(tuple(named))), strict=True):
-        if not count:
-            there = engine.words("SELECT DISTINCT kind FROM events WHERE kind IS NOT NULL ORDER BY kind LIMIT 50")
-            near = nearest(kind, there)
-            remedy = (
-                f"correct it{f', {near}' if near.startswith('did you mean') else ''}; the log holds {', '.join(there)}"
-            )
-            raise DataError(f"{key} names a kind of events that {name} never holds", kind, remedy)
 
 
 def _check_length(
