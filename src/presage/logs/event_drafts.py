@@ -15,8 +15,8 @@ KINDS = ("kind", "event", "event_type", "event_name", "type", "action")
 TIMES = ("at", "timestamp", "ts", "time", "date", "datetime", "event_time")
 
 OUTCOME_KINDS = re.compile(
-    "(order|purchas|buy|bought|pay|paid|checkout|conver|subscri|renew|finish|complet|cancel|churn|return|refund|sale|sold)"
-    "[a-z]*"
+    "(order|purchas|buy|bought|pay|paid|checkout|sale|sold|conversion|convert|subscri|renew|finish|complete|completion|"
+    "cancel|churn|return|refund)[a-z]*"
 )
 
 SOONER = 5
@@ -149,7 +149,7 @@ def _comes_before(one: str, other: str, pairs: dict[tuple[str, str], KindPair]) 
 def _outcome(
     kinds: Sequence[str], counts: dict[str, tuple[int, int]], pairs: dict[tuple[str, str], KindPair]
 ) -> tuple[str, bool]:
-    """The kind that is called like an outcome, the more frequent one of two; otherwise that which comes last."""
+    """The kind with the name of an outcome, the more frequent one of two; otherwise that which comes last."""
     named = [one for one in kinds if any(OUTCOME_KINDS.fullmatch(word) for word in name_words(one))]
     if named and len(named) < len(kinds):
         return max(named, key=lambda one: counts[one][0]), True

@@ -15,7 +15,7 @@ INSTANCES = (
 
 SUBJECTS = (
     "subject", "user", "customer", "client", "account", "visitor", "session", "member", "subscriber", "buyer", "player",
-    "patient", "student", "device", "person", "kunde", "kunden", "cliente", "usuario",
+    "patient", "student", "device", "person", "kunde", "kunden", "usuario",
 )  # fmt: skip
 """... and for whom."""
 

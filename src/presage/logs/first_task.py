@@ -131,7 +131,7 @@ def _events(look: LogLook, found: EventGuesses, refused: dict[str, str]) -> list
     keys = {"id": found.id, "subject": found.subject, "instance": found.instance}
     free = [one for one in look.columns.values() if one.name not in (found.at, found.kind, found.id)]
     free = [one for one in free if one.name.lower() != "id"]
-    doubts = ["the outcome: no kind of event is called like one"] if found.unclear else []
+    doubts = ["the outcome: no kind of event has the name of one"] if found.unclear else []
     if found.proxy == found.outcome:
         doubts.append(f"the proxy: {found.proxy} is counted sooner than for the outcome, for no other kind fits")
     lines = [*_head(look, doubts), "[instance]  # features of the events that are predictions"]
