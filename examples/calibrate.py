@@ -30,7 +30,7 @@ def repository_table(history: CommitHistory, starts: tuple[int, ...]) -> Table:
     key = capped(history)
     windows = windows_of(key, len(history.repositories), starts)
     moments = moments_of(key, windows, history.observed_until)
-    found: Table = {"windows a repository and year": len(windows.start) / len(history.repositories) / len(starts)}
+    found: Table = {"windows per repository and year": len(windows.start) / len(history.repositories) / len(starts)}
     of_mode = modes(moments)
     for mode, some in of_mode.items():
         found[f"{mode}: share of moments"] = len(some.proxy) / len(moments.proxy)

@@ -11,6 +11,7 @@ import pytest
 
 import presage
 from presage import BacktestResult, ProxyReport, Table
+from presage.dataframes import as_csv
 from presage.errors import DataError, SettingError
 from presage.worlds import ShopSettings
 
@@ -106,6 +107,17 @@ def test_results_show_themselves_in_a_notebook(result: BacktestResult, report: P
     assert report.cards[0].verdict[:10] in report._repr_html_()
     assert str(result) == "\n".join(result.verdict)
     assert str(report).startswith(report.cards[0].name)
+
+
+def test_a_csv_file_tells_no_number_where_there_is_none() -> None:
+    columns = {
+        "name": np.array(["a", "b"], object),
+        "loss": np.array([0.5, np.nan]),
+        "at": np.array(["2024-01-01T10:20:30.5", "2024-01-02"], "datetime64[us]"),
+    }
+    rows = ["name,loss,at", "a,0.5,2024-01-01T10:20:30", "b,{},2024-01-02T00:00:00", ""]
+    assert as_csv(columns).decode() == "\n".join(rows).format("")
+    assert as_csv(columns, missing="nan").decode() == "\n".join(rows).format("nan")
 
 
 def test_html_in_names_is_text() -> None:

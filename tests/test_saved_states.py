@@ -96,8 +96,8 @@ def test_a_network_of_the_first_revision_is_refused_in_few_words(state: State) -
     with pytest.raises(StateFileError) as refused:
         unpack_state(FORECASTER, old)
     assert str(refused.value) == (
-        "the state was learnt by another revision of the forecaster: found 'revisions.residual-network 1 where 2 is "
-        "expected'; learn it again, or load it with the version of presage that saved it"
+        "the state was learned by another revision of the forecaster: found 'revisions.residual-network 1 where 2 is "
+        "expected'; train it again, or load it with the version of presage that saved it"
     )
 
 

@@ -1,4 +1,4 @@
-"""A client of the service: every call is safe to repeat, and repeats until it gets an answer."""
+"""A client of the service: every call is safe to repeat, and is repeated until it gets a response."""
 
 import json
 import random
@@ -23,7 +23,7 @@ LONGEST_WAIT = 30.0
 
 
 class Event(NamedTuple):
-    """A line of a bulk: a prediction with its features, or a proxy or outcome with its value."""
+    """A line of a bulk request: a prediction with its features, or a proxy or outcome with its value."""
 
     kind: str
     id: str
@@ -33,10 +33,10 @@ class Event(NamedTuple):
 
 
 class Client:
-    """A client of the service at `url`. It can be used in a `with` statement.
+    """A client of the service at `url`, which can be used in a `with` statement.
 
-    After a 5xx answer or none it sends the same bytes again, up to `tries` times in all, after 0.1 s, 0.2 s, 0.4 s and
-    so on; after 429 it waits as long as the server says. That is safe: the service records each event once.
+    After a 5xx response or none it sends the same bytes again, up to `tries` times in all, waiting 0.1 s, 0.2 s, 0.4 s
+    and so on; after 429 it waits as long as the server says. That is safe: the service records each event once.
 
         with Client("http://127.0.0.1:8000") as client:
             reply = client.predict("visit-1", {"title": "Emma"})
@@ -56,7 +56,7 @@ class Client:
         sleep: Callable[[float], None] = time.sleep,
     ) -> None:
         if not url.startswith(("http://", "https://")):
-            raise SettingError("the address of a service begins with http:// or https://", url, "give it in full")
+            raise SettingError("the address of a service must begin with http:// or https://", url, "give all of it")
         headers = {} if token is None else {"authorization": f"Bearer {token}"}
         self._http = httpx.Client(
             base_url=url, headers=headers, timeout=positive("timeout", timeout), transport=transport, trust_env=False
@@ -87,9 +87,9 @@ class Client:
         return self._post("/v1/outcomes", _feedback(id, value, at), FeedbackReply)
 
     def events(self, events: Iterable[Event]) -> BulkReply:
-        """Record many events, sent in bulks; conflicts are listed by their place among all, from 1.
+        """Record many events, sent in bulk requests; conflicts are listed by the event's number, from 1.
 
-        A bulk with an invalid event is refused as a whole, after the bulks before it were recorded.
+        A bulk request with an invalid event is refused as a whole; those before it stay recorded.
         """
         total = BulkReply(0, 0, 0, [])
         sent = 0
@@ -194,7 +194,7 @@ def _refused(answer: httpx.Response) -> RefusedError:
     try:
         problem = msgspec.json.decode(answer.content, type=dict[str, Any])
     except ValueError:
-        return made(f"the service refused it ({answer.status_code})", answer.text, "check the address")
+        return made(f"the service refused the request ({answer.status_code})", answer.text, "check the address")
     lines = "".join(f"; line {each['line']}: {each['what']} at {each['where']}" for each in problem.get("lines", []))
     what = f"{problem.get('what', 'refused')} at {problem.get('where', 'request')} ({answer.status_code}){lines}"
     return made(what, problem.get("value"), str(problem.get("remedy", "check the request")))
@@ -202,5 +202,5 @@ def _refused(answer: httpx.Response) -> RefusedError:
 
 def _unanswered(trouble: object, tries: int) -> UnansweredError:
     found = f"{trouble.status_code} {trouble.text}" if isinstance(trouble, httpx.Response) else repr(trouble)
-    what = f"the service did not answer in {tries} tries"
+    what = f"the service did not answer after {tries} tries"
     return UnansweredError(what, found, "send the same again later: no event is recorded twice")

@@ -19,7 +19,7 @@ Columns = dict[str, Array]
 
 
 class Table(Mapping[str, Array]):
-    """Named columns of one length; `to_pandas`, `to_polars` and `to_arrow` make dataframes of them.
+    """Named columns of equal length; `to_pandas`, `to_polars` and `to_arrow` turn them into dataframes.
 
     >>> table = Table({"forecaster": np.array(["direct", "mixture"], object), "log_loss": np.array([0.5, 0.25])})
     >>> table["log_loss"].min(), len(table), table.rows

@@ -6,8 +6,8 @@
     │   ├── SpaceError            an empty or ill-formed space
     │   ├── SymbolError           a symbol outside its space
     │   ├── FeatureError          a dense feature that is not a finite number
-    │   ├── ShapeError            arrays that do not belong together
-    │   ├── DelayError            feedback that would be known before its time
+    │   ├── ShapeError            arrays whose shapes do not fit together
+    │   ├── DelayError            feedback that would be known too early
     │   └── DataError             a file of data that is missing, damaged or not in its format
     ├── FeedbackError             feedback that cannot be joined (also a LookupError)
     │   ├── UnknownIdError        nothing was predicted under this id
@@ -15,18 +15,18 @@
     ├── OutputError               a folder that cannot be written, or a full disk
     ├── StateFileError            a saved state that is damaged or belongs to another forecaster
     ├── StoreError                the durable log of a service
-    │   ├── StoreFailedError      it can no longer be trusted to keep what it is given: the process must end
-    │   │   └── LogDamagedError   something that was kept is missing or altered
+    │   ├── StoreFailedError      it can no longer be trusted to keep data: the process must end
+    │   │   └── LogDamagedError   a recorded entry is missing or altered
     │   ├── StoreFullError        the disk is full; nothing was written
-    │   ├── StoreInUseError       another process has the folder
+    │   ├── StoreInUseError       another process is using the folder
     │   ├── OtherTaskError        the folder holds the log of another task
-    │   └── OtherRevisionError    the folder was made with a revision of the forecaster that is not here
-    ├── BusyError                 too much is waiting to be done; nothing was taken
-    ├── ServiceError              what a service answered to its client
+    │   └── OtherRevisionError    the folder was made with a revision of the forecaster that this version lacks
+    ├── BusyError                 too much is queued; nothing was accepted
+    ├── ServiceError              an error that a service returned to its client
     │   ├── RefusedError          a request that was refused: nothing changed
-    │   │   └── ConflictError     something else is in the log under the same id
-    │   └── UnansweredError       no answer, or a failure: nobody knows whether it was done
-    ├── MissingExtraError         a package that an extra brings and is not installed (also an ImportError)
+    │   │   └── ConflictError     the log has something else under the same id
+    │   └── UnansweredError       no response, or a failure: unknown whether it was recorded
+    ├── MissingExtraError         a package of an extra that is not installed (also an ImportError)
     └── CheckError                a forecaster that breaks the contract
 
 A message always has three parts: what is wrong, the value found, what to do.
@@ -71,11 +71,11 @@ class FeatureError(InputError):
 
 
 class ShapeError(InputError):
-    """Arrays that do not belong together."""
+    """Arrays whose shapes do not fit together."""
 
 
 class DelayError(InputError):
-    """Feedback that would be known before its time."""
+    """Feedback that would be known too early."""
 
 
 class DataError(InputError):
@@ -107,11 +107,11 @@ class StoreError(PresageError):
 
 
 class StoreFailedError(StoreError):
-    """A store that can no longer be trusted to keep what it is given: the process must end."""
+    """A store that can no longer be trusted to keep data: the process must end."""
 
 
 class LogDamagedError(StoreFailedError):
-    """Something that was kept is missing or altered."""
+    """A recorded entry is missing or altered."""
 
 
 class StoreFullError(StoreError):
@@ -119,7 +119,7 @@ class StoreFullError(StoreError):
 
 
 class StoreInUseError(StoreError):
-    """A folder that another process has."""
+    """A folder that another process is using."""
 
 
 class OtherTaskError(StoreError):
@@ -127,15 +127,15 @@ class OtherTaskError(StoreError):
 
 
 class OtherRevisionError(StoreError):
-    """A folder that was made with a revision of the forecaster that is not here."""
+    """A folder that was made with a revision of the forecaster that this version lacks."""
 
 
 class BusyError(PresageError):
-    """Too much is waiting to be done; nothing was taken."""
+    """Too much is queued; nothing was accepted."""
 
 
 class ServiceError(PresageError):
-    """What a service answered to its client."""
+    """An error that a service returned to its client."""
 
 
 class RefusedError(ServiceError):
@@ -143,15 +143,15 @@ class RefusedError(ServiceError):
 
 
 class ConflictError(RefusedError):
-    """Something else is in the log under the same id."""
+    """The log has something else under the same id."""
 
 
 class UnansweredError(ServiceError):
-    """No answer, or a failure: nobody knows whether it was done. Sending the same again is safe."""
+    """No response, or a failure: it is unknown whether it was recorded. Sending the same again is safe."""
 
 
 class MissingExtraError(PresageError, ImportError):
-    """A package that an extra brings and is not installed."""
+    """A package of an extra that is not installed."""
 
     def __str__(self) -> str:
         return f"{self.wrong}: found no module named {self.found}; {self.remedy}"

@@ -1,4 +1,4 @@
-"""For going further: writing a forecaster, and judging early signs that are arrays rather than a log."""
+"""For extending Presage: writing a forecaster, and judging early signs in arrays rather than a log."""
 
 from typing import TYPE_CHECKING
 

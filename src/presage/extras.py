@@ -55,7 +55,7 @@ def extras_named() -> Iterator[None]:
 def _installed(module: str) -> bool:
     try:
         return importlib.util.find_spec(module) is not None
-    except ValueError:  # in `sys.modules` without a specification: switched off by a test, say
+    except ValueError:  # in `sys.modules` without a specification: switched off by a test, for example
         return False
 
 

@@ -8,7 +8,7 @@ from presage.extras import extras_named
 
 
 def facade(package: str, homes: Mapping[str, str]) -> tuple[Callable[[str], Any], Callable[[], list[str]]]:
-    """`__getattr__` and `__dir__` of a package whose names live in the modules `homes` says.
+    """`__getattr__` and `__dir__` of a package; `homes` says which module defines each name.
 
     >>> get, names = facade("mathematics", {"floor": "math"})
     >>> get("floor")(2.5), names()

@@ -1,4 +1,4 @@
-"""Files and folders whose contents and names last: after a crash they are there whole or not at all."""
+"""Durable files and folders: after a crash each is there as a whole or not at all."""
 
 import os
 import shutil
@@ -17,7 +17,7 @@ UNFINISHED = ".unfinished-"
 
 
 def check_results_folder(folder: Path) -> Path:
-    """The folder; refused at once if results cannot be written there, or if it holds files that are not ours."""
+    """The folder, refused at once if results cannot be written to it, or if it holds files that are not ours."""
     check_empty_or_ours(folder, (MARK,))
     return check_folder(folder)
 
@@ -41,7 +41,7 @@ def write_results(folder: Path, files: dict[str, bytes]) -> list[Path]:
 
 
 def check_folder(folder: Path) -> Path:
-    """The folder; refused at once if nothing can be written there. One that is not there yet is not left behind."""
+    """The folder, refused at once if nothing can be written to it. A folder that did not exist is not left behind."""
     made = [path for path in (folder, *folder.parents) if not path.exists()]
     try:
         folder.mkdir(parents=True, exist_ok=True)
@@ -49,7 +49,7 @@ def check_folder(folder: Path) -> Path:
             probe.write(b"0")
     except OSError as error:
         raise OutputError(
-            "nothing can be written there", str(folder), f"choose another folder ({error.strerror})"
+            "nothing can be written to this folder", str(folder), f"choose another folder ({error.strerror})"
         ) from error
     finally:
         for path in made:
@@ -59,7 +59,7 @@ def check_folder(folder: Path) -> Path:
 
 
 def make_folder(folder: Path) -> None:
-    """Make a folder, and those above it that are not there, with names that last."""
+    """Make a folder, and any missing ones above it, durably."""
     made = [path for path in (folder, *folder.parents) if not path.exists()]
     folder.mkdir(parents=True, exist_ok=True)
     for path in made:
@@ -67,7 +67,7 @@ def make_folder(folder: Path) -> None:
 
 
 def rename(path: Path, name: Path) -> None:
-    """Give a file or a folder another name, one that lasts, in the same file system."""
+    """Rename a file or folder durably, in the same file system."""
     path.rename(name)
     sync_folder(name.parent)
 
@@ -98,7 +98,7 @@ def write_together(folder: Path, files: dict[str, bytes]) -> list[Path]:
             _write(waiting / name, data)
         return [(waiting / name).replace(folder / name) for name in files]
     except OSError as error:
-        remedy = f"make room or choose another folder ({error.strerror})"
+        remedy = f"free some space or choose another folder ({error.strerror})"
         raise OutputError("the results could not be written", str(folder), remedy) from error
     finally:
         shutil.rmtree(waiting, ignore_errors=True)

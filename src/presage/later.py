@@ -1,4 +1,4 @@
-"""Libraries imported when they are first used: a command should not wait for what it does not need."""
+"""Libraries imported on first use: a command should not wait for what it does not need."""
 
 import importlib
 from typing import TYPE_CHECKING, Any
@@ -9,7 +9,7 @@ __all__ = ["Later", "alt", "jax", "jnp"]
 
 
 class Later:
-    """A library that is imported when something of it is first asked for.
+    """A library that is imported when one of its names is first used.
 
     It takes the place of an import at run time only; type checkers see the import itself.
 

@@ -1,4 +1,4 @@
-"""How far long work is: library functions say it, and whoever calls them decides how to show it."""
+"""Progress of long work: library functions report it, and their callers decide how to show it."""
 
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager

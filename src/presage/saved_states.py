@@ -12,7 +12,7 @@ MANIFEST = "manifest.json"
 
 
 def save_state(folder: str | Path, forecaster: Forecaster, state: State) -> Path:
-    """The folder that now holds the state; what was in it before is replaced whole or, on any failure, not at all."""
+    """The folder with the saved state; an earlier state in it is replaced as a whole or, on any failure, not at all."""
     return write_state_files(Path(folder), pack_state(forecaster, state))
 
 
@@ -22,7 +22,7 @@ def load_state(folder: str | Path, forecaster: Forecaster) -> State:
 
 
 def write_state_files(folder: Path, files: StateFiles) -> Path:
-    """The folder that now holds a manifest and its tensors, in place of those that were there."""
+    """The folder with a manifest and its tensors, in place of earlier ones."""
     folder.mkdir(parents=True, exist_ok=True)
     kept = folder / _tensors_name(files.tensors)
     write_file(kept, files.tensors)
@@ -43,7 +43,7 @@ def read_state_files(folder: Path) -> StateFiles:
     try:
         tensors = (folder / f"{named[:16]}.safetensors").read_bytes()
     except OSError as error:
-        raise StateFileError("the tensors are missing", named[:16], "use another copy, or learn anew") from error
+        raise StateFileError("the tensors are missing", named[:16], "use another copy, or train it again") from error
     return StateFiles(manifest, tensors)
 
 

@@ -27,7 +27,7 @@ infinities of a prior and NaN of an answer."""
 
 
 def strength(name: str, value: float) -> float:
-    """`value` as the weight of a prior, in observations."""
+    """`value`, checked as the weight of a prior in observations."""
     low, high = STRENGTHS
     if not low <= positive(name, value) <= high:
         raise SettingError(f"{name} must lie in [{low:g}, {high:g}]", value, f"choose {name} in that range")

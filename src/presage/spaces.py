@@ -1,6 +1,6 @@
 """What instances, proxies and outcomes can be, and the check every value passes where it enters.
 
-JAX clamps an index that is out of range without a word, so nothing reaches a forecaster unchecked.
+JAX silently clamps an index that is out of range, so nothing reaches a forecaster unchecked.
 """
 
 from dataclasses import dataclass
@@ -34,7 +34,7 @@ class SetOf(NamedTuple):
 
 @dataclass(frozen=True)
 class Features:
-    """What an instance is made of: symbols, sets, dense numbers, or any mix of them.
+    """The features of an instance: symbols, sets, dense numbers, or any mix of them.
 
     The first symbol column is the identity that plain tables count by.
 

@@ -71,8 +71,10 @@ def test_new_rows_are_those_with_a_proxy_and_no_outcome_yet() -> None:
         assert found[t] == (proxy and not outcome), t
 
 
+@pytest.mark.parametrize("early", [200, 1])
 @pytest.mark.parametrize("most", [1000, 70])
-def test_nothing_leaks_and_a_planted_leak_is_found(most: int, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_nothing_leaks_and_a_planted_leak_is_found(most: int, early: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Be it that all feedback is seen at once, or a single round too early."""
     monkeypatch.setattr(leaks, "ENOUGH", 20)
     monkeypatch.setattr(leaks, "MOST", most)
     dealt = episode("varying", PLAIN)
@@ -82,8 +84,9 @@ def test_nothing_leaks_and_a_planted_leak_is_found(most: int, monkeypatch: pytes
     assert honest.moved == 0
 
     def foreseeing(given: dict[str, Forecaster], dealt: Episode, seed: int, tell: object) -> Said:
-        at_once = Episode(dealt.x, dealt.z, dealt.y, np.arange(dealt.rounds), np.arange(dealt.rounds))
-        return replay(given, at_once, seed, silent)
+        rounds = np.arange(dealt.rounds)
+        seen = (np.where(s < 0, s, np.maximum(s - early, rounds)) for s in (dealt.proxy_seen, dealt.outcome_seen))
+        return replay(given, Episode(dealt.x, dealt.z, dealt.y, *seen), seed, silent)
 
     monkeypatch.setattr(leaks, "replay", foreseeing)
     assert check_leaks(forecasters, PLAIN, dealt, 0).moved > 0
@@ -111,7 +114,16 @@ def test_forecasters_go_by_their_names() -> None:
     assert not any("backing-off" in name for name in named_forecasters(()))
     with pytest.raises(SettingError, match="no forecaster has this name"):
         chosen_forecasters(("oracle",), PLAIN, ())
-    assert len(experts_of(default_mixture(MIXED, GROUPS))) == 8
+
+
+def test_the_default_mixture_has_tables_of_each_family_and_strength() -> None:
+    found = []
+    for expert in experts_of(default_mixture(MIXED, GROUPS)):
+        own = dict(expert.settings)
+        assert own["groups"] == GROUPS
+        found.append((expert.family, own["shrinkage"], own.get("kappa")))
+    shrunk = [(family, strength, None) for family in ("direct", "factored") for strength in (3.0, 30.0)]
+    assert found == shrunk + [("residual", strength, kappa) for strength in (3.0, 30.0) for kappa in (3.0, 30.0)]
 
 
 def test_scores_of_a_perfect_forecaster(recwarn: pytest.WarningsRecorder) -> None:

@@ -90,6 +90,37 @@ def test_numbers_are_cut_at_quartiles_and_equal_ones_stay_together(task: Task) -
     assert len(sizes(task, "item", words(*map(str, range(100))))) == MOST + 1  # a category is no number
 
 
+def test_times_are_cut_into_months_or_years_in_their_order(task: Task) -> None:
+    days = np.arange(np.datetime64("2023-11-15"), np.datetime64("2024-02-03")).astype(str)
+    assert sizes(task, "seen", words(*days, None)) == {
+        "2023-11": 16,
+        "2023-12": 31,
+        "2024-01": 31,
+        "2024-02": 2,
+        EMPTY_CELL: 1,
+    }
+    seconds = np.arange(np.datetime64("2020-03-01T10"), np.datetime64("2022-06-01T10"), np.timedelta64(24, "h"))
+    found = sizes(task, "seen", words(*(f"{each} 10:00:00+00" for each in seconds.astype("datetime64[D]").astype(str))))
+    assert list(found) == ["2020", "2021", "2022"]
+    assert found["2021"] == 365
+    assert len(sizes(task, "item", words(*days))) == MOST + 1  # a category is no time
+
+
+def test_scores_by_a_column_of_times(log: Path, task: Task) -> None:
+    found = presage.backtest(log, task, forecasters="direct-table", by="shown_at").as_json()["by"]
+    assert [(each["value"], each["rows"]) for each in found["shown_at"]] == [("2024-01", 400)]
+
+
+def test_a_segment_with_one_outcome_value_has_no_gain_in_percent(task: Task) -> None:
+    sure, safe = (np.log(np.tile([share, 1 - share], (12, 1)).astype(np.float32)) for share in (0.999, 0.99))
+    said = {"direct-table": sure, "factored-table": safe}
+    compared = Compared(None, "direct-table", "direct-table", "factored-table")
+    (one, both) = score_segments(task, {"country": words(*"aaaaaabbbbbb")}, said, np.array([0] * 7 + [1] * 5), compared)
+    assert not np.isnan(one.gain.mean)
+    assert np.isnan(one.percent.mean)
+    assert not np.isnan(both.percent.mean)
+
+
 def test_a_column_beside_the_task_is_read_in_the_order_of_the_rows(log: Path, task: Task) -> None:
     rows, _ = read_log(task, log, extra=("country", "si ze"))
     assert rows.extra is not None

@@ -70,7 +70,7 @@ def test_an_interval_that_holds_a_gain_worth_having_is_too_little_data_rather_th
 
 def test_a_gain_that_is_certain_and_too_small_is_not_worth_using() -> None:
     words = said(about(0.002, 0.001), about(0.001, 0.002))
-    assert words.startswith("Not worth using: the early sign lowers log loss by at most 0.3 %.")
+    assert words.startswith("Not worth using: the early sign lowers log loss by only 0.2 % (0.1 to 0.3).")
     assert "ahead since" not in words
 
 
@@ -81,7 +81,10 @@ def test_a_gain_that_is_certain_and_too_small_is_not_worth_using() -> None:
         (1, 99, Worth.NONE),
         (-1, 101, Worth.UNCLEAR),
         (0, 101, Worth.UNCLEAR),
-        (1, 101, Worth.GAIN),
+        (1, 101, Worth.UNCLEAR),
+        (1, 198, Worth.UNCLEAR),
+        (1, 202, Worth.GAIN),
+        (-1, 301, Worth.UNCLEAR),
     ],
 )
 def test_what_a_gain_is_worth_depends_on_0_and_on_the_least_gain_worth_having(
@@ -89,6 +92,53 @@ def test_what_a_gain_is_worth_depends_on_0_and_on_the_least_gain_worth_having(
 ) -> None:
     """Both ends in hundredths of that least gain."""
     assert worth(Interval((low + high) / 2 * WORTH_HAVING, low * WORTH_HAVING, high * WORTH_HAVING)) is expected
+
+
+def test_a_gain_that_is_certain_and_may_be_too_small_is_too_little_to_tell() -> None:
+    words = said(about(0.004, 0.002), about(0.004, 0.002))
+    assert words.startswith(
+        "Too little data to tell whether the early sign is worth using: it lowers log loss by 0.4 % (0.2 to 0.6), "
+        "which may be too little to matter."
+    )
+    assert "ahead since" not in words
+
+
+def against_shuffled(shuffled: Interval, new: Interval = NEVER) -> ProxyGain:
+    """A gain of 1 % over the direct forecaster, and one over itself with shuffled signs, in percent."""
+    over = OverDirect("direct-table", about(0.01, 0.005), NEVER)
+    percent = percent_of(over.overall, 1.0)
+    return ProxyGain("residual-table", over, over, percent, NEVER, "2024-01-21", shuffled, new)
+
+
+@pytest.mark.parametrize(
+    ("shuffled", "first"),
+    [
+        (Interval(0.1, -0.1, 0.3), "Not worth using: the early sign lowers log loss by at most 0.3 %."),
+        (Interval(0.3, 0.2, 0.4), "Not worth using: the early sign lowers log loss by only 0.3 % (0.2 to 0.4)."),
+        (Interval(0.6, -0.1, 1.3), "Too little data to tell whether the early sign is worth using: it changes log"),
+        (Interval(0.4, -0.1, 0.9), "Too little data to tell whether the early sign is worth using: it changes log"),
+        (
+            Interval(0.7, 0.2, 1.2),
+            "Using the early sign lowers log loss by 0.7 % (0.2 to 1.2). It has been ahead since",
+        ),
+        (Interval(9.0, 8.0, 10.0), "Using the early sign lowers log loss by 1.0 % (0.5 to 1.5). It has been ahead"),
+        (NEVER, "Using the early sign lowers log loss by 1.0 % (0.5 to 1.5). It has been ahead since"),
+    ],
+)
+def test_the_verdict_is_about_the_harder_of_both_opponents(shuffled: Interval, first: str) -> None:
+    gain = against_shuffled(shuffled)
+    found = verdict(scores(direct_table=0.6, residual_table=0.5), gain, HONEST, "mixture")
+    assert found[0].startswith(first)
+    assert gain.helps == first.startswith("Using")
+    assert gain.useless == first.startswith("Not worth")
+    pooling = "residual-table is ahead of direct-table by 1.0 % (0.5 to 1.5), but"
+    assert any(sentence.startswith(pooling) for sentence in found) == (shuffled.mean < 0.5)  # less than half of 1 %
+
+
+def test_a_note_on_the_proxy_comes_before_what_to_do_next() -> None:
+    gain = against_shuffled(NEVER)
+    found = verdict(scores(direct_table=0.6, residual_table=0.5), gain, HONEST, "mixture", note="Only 3 % have it.")
+    assert found.index("Only 3 % have it.") < next(n for n, each in enumerate(found) if each.startswith("Next: "))
 
 
 def test_an_early_sign_that_helps_on_new_items_only_is_used() -> None:

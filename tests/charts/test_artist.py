@@ -24,5 +24,5 @@ def test_an_artist_that_is_gone_is_told_in_one_line() -> None:
     with Artist() as artist:
         os.kill(artist._process.pid, signal.SIGKILL)
         artist._process.wait()
-        with pytest.raises(OutputError, match="the process that draws has ended"):
+        with pytest.raises(OutputError, match="the drawing process died"):
             artist.draw(figure_2, SMOKE.trials, blank_rows(SMOKE))

@@ -108,6 +108,11 @@ def test_what_is_not_known_is_a_gap_in_the_line() -> None:
     assert len(gaps) == 3
 
 
+def test_points_stand_in_the_middle_of_their_blocks() -> None:
+    rows = data_of(over_time_chart(DAYS, {"direct": np.full(4, 0.5)}, "loss", {}))
+    assert [(row["from"], row["at"]) for row in rows] == [(0.0, 2.5), (5.0, 7.5), (10.0, 12.5), (15.0, 17.5)]
+
+
 def test_moments_outside_the_time_shown_are_not_marked() -> None:
     drawn = data_of(over_time_chart(DAYS, LOSSES, "loss", {"inside": 7.0, "outside": 99.0}))
     assert {row["text"] for row in drawn if "text" in row} == {"inside"}

@@ -164,21 +164,21 @@ def test_demo_ends_with_a_table_a_sentence_and_a_page(tmp_path: Path, presage: P
         (["reproduce", "synthetic", "--settings", "tuned"], "no tuned settings"),
         (["reproduce", "github", "--data", "nowhere"], "nowhere"),
         (["reproduce", "marketplace", "--data", "nowhere"], "nowhere"),
-        (["reproduce", "github", "--set", "modes=A,A"], "modes are A and B"),
+        (["reproduce", "github", "--set", "modes=A,A"], "modes must be A and B"),
         (["reproduce", "github", "--set", "world.repositories=x"], "repositories"),
-        (["reproduce", "marketplace", "--set", "days=40"], "shorter time"),
+        (["reproduce", "marketplace", "--set", "days=40"], "cover fewer days"),
         (["reproduce", "all", "--set", "delay=3"], "name the experiment"),
         (["tune", "github", "--learning-rates", "fast"], "list of numbers"),
         (["reproduce", "synthetic", "--trials", "-5"], "--trials"),
         (["reproduce", "synthetic", "--seed", "-1"], "--seed"),
         (["reproduce", "synthetic", "--seeds", "5-3"], "not a list of seeds"),
         (["reproduce", "synthetic", "--seeds", "0-5000"], "too many"),
-        (["reproduce", "synthetic", "--seed", "1", "--seeds", "0-3"], "exclude each other"),
+        (["reproduce", "synthetic", "--seed", "1", "--seeds", "0-3"], "cannot be combined"),
         (["reproduce", "synthetic", "--set", "delay"], "name=value"),
         (["reproduce", "synthetic", "--set", "delay=x"], "cannot be read as int"),
         (["reproduce", "synthetic", "--set", "noise=7"], "share from 0 to 1"),
         (["demo", "--set", "proxy_days=99"], "proxy_days"),
-        (["demo", "--out", "/proc/presage"], "nothing can be written there"),
+        (["demo", "--out", "/proc/presage"], "nothing can be written to this folder"),
         (["unknown"], "No such command"),
     ],
 )
@@ -194,7 +194,7 @@ def test_bad_input_ends_a_process_of_its_own_in_the_same_way() -> None:
     done = started("reproduce", "github", "--set", "modes=A,A")
     assert done.returncode == 2
     assert len(done.stderr.strip().splitlines()) == 1
-    assert "modes are A and B" in done.stderr
+    assert "modes must be A and B" in done.stderr
     assert done.stdout == ""
 
 

@@ -93,7 +93,7 @@ def test_a_log_becomes_a_market(presage: Presage, tmp_path: Path) -> None:
         (["github", "--clones", "HERE"], "Missing option '--out'"),
         (["github", "--clones", "HERE", "--out", "HERE/out"], "no clone with a history"),
         (["github", "--clones", "HERE/none", "--out", "HERE/out"], "the folder cannot be read"),
-        (["github", "--clones", "HERE", "--out", "/proc/presage"], "nothing can be written there"),
+        (["github", "--clones", "HERE", "--out", "/proc/presage"], "nothing can be written to this folder"),
         (["github", "--export", "HERE/none.csv", "HERE/b.csv", "--out", "HERE/out"], "none.csv is not there"),
         (["marketplace", "HERE/none.csv", "--out", "HERE/out"], "none.csv is not there"),
         (["marketplace", "HERE/none.csv"], "Missing option '--out'"),

@@ -56,7 +56,7 @@ def said(done: Done) -> Any:
 
 
 def test_check_prints_the_edges_of_the_log_and_rows_for_times(presage: Presage) -> None:
-    assert "values: ; horizon: 60 rows; edges: quantiles:4" in " ".join(
+    assert "values: 4 quantiles, found in the log; horizon: 60 rows" in " ".join(
         presage("task", "check", "task.toml").out.split()
     )
     edges_of(presage)

@@ -19,6 +19,7 @@ from presage.logs.rows import read_log
 from presage.service.folders import open_folder, task_forecaster
 from presage.service.history import refold_folder, sent
 from presage.service.interface import FeedbackRequest, PredictionRequest
+from presage.service.learner.snapshots import Folded
 from presage.service.limits import Limits
 from presage.service.opening import open_service
 from presage.service.service import LiveService
@@ -105,7 +106,7 @@ def test_the_whole_log_is_verified_and_folded(served: tuple[Path, str], tmp_path
     whole = said(presage("verify", "--data", data, "--json"))
     assert sum(whole["bins"].values()) < whole["entries"]
     plainly = presage("verify", "--data", data)
-    assert plainly.out.startswith(f"The log is whole: {whole['entries']:,} entries, ")
+    assert plainly.out.startswith(f"The log is intact: {whole['entries']:,} entries, ")
     assert "Bins: " in plainly.out
     assert plainly.err.strip() == ""
     folded = said(presage("replay", "--data", data, "--json"))
@@ -117,6 +118,18 @@ def test_the_whole_log_is_verified_and_folded(served: tuple[Path, str], tmp_path
     body[len(body) // 2] ^= 1
     (data / "log.sqlite").write_bytes(body)
     assert refused(presage("verify", "--data", data))
+
+
+@pytest.mark.parametrize(("snapshots", "code"), [((), 0), ((True, True), 0), ((True, False), 1), ((False, True), 1)])
+def test_replay_fails_if_any_snapshot_holds_something_else(
+    snapshots: tuple[bool, ...], code: int, tmp_path: Path, presage: Presage, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    open_service(write_task(tmp_path), tmp_path / "data", EVENTS, lambda: START).close()
+    found = Folded("state", 9, 5, {str(4 + place): same for place, same in enumerate(snapshots)})
+    monkeypatch.setattr("presage.service.learner.snapshots.fold_log", lambda *_: found)
+    done = presage("replay", "--data", tmp_path / "data")
+    assert done.code == code
+    assert (done.out + done.err).count("SOMETHING ELSE") == snapshots.count(False)
 
 
 def write_log(path: Path, happened: list[Happening]) -> None:

@@ -43,6 +43,7 @@ def test_an_odd_log_is_read_and_what_is_left_out_is_counted(presage: Presage, tm
     found = json.loads(done.out)
     assert found["rows"] == case.says
     assert {reason: count for reason, count in found["left_out"].items() if count} == case.left_out
+    assert tuple(warning["kind"] for warning in found["warnings"]) == case.warnings
     assert "Traceback" not in done.err
     assert case.told in done.err.splitlines() or not case.told
     assert sorted(tmp_path.rglob("*")) == before
@@ -55,8 +56,10 @@ def test_an_odd_log_that_is_read_is_judged(presage: Presage, tmp_path: Path, nam
     case, log = ODD_LOGS[name], write(name, tmp_path)
     more = ("--forecasters", "marginal") if command == "backtest" else ()
     done = typed(presage, command, log, tmp_path / "task.toml", *case.flags, *more)
-    assert done.code == 0, done.err
     assert "Traceback" not in done.err
+    if command == "proxies" and "hardly ever known together" in done.err:  # it is read, but too short to judge by
+        return
+    assert done.code == 0, done.err
     json.loads(done.out)
     for reason, count in case.left_out.items():
         assert any(f"{reason}: {count}" in line for line in done.err.splitlines())

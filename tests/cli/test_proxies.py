@@ -192,7 +192,7 @@ def test_the_bar_counts_every_candidate(presage: Presage, clicks: Path, monkeypa
         (["EVENTS", "--task", "EVENT_TASK", "--horizons", "soon"], "horizons must be a span of time: found 'soon'"),
         (["EVENTS", "--task", "EVENT_TASK", "--horizons", "1 day,24 hours"], "horizons name one twice"),
         (["EVENTS", "--task", "EVENT_TASK", "--horizons", "7 days"], "shorter than the outcome's of 7 days"),
-        (["SHOP", "--task", "TASK", "--out", "/proc/presage"], "nothing can be written there"),
+        (["SHOP", "--task", "TASK", "--out", "/proc/presage"], "nothing can be written to this folder"),
     ],
 )
 def test_bad_input_is_one_line_and_exit_code_2(

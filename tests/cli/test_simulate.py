@@ -48,7 +48,7 @@ def test_without_rows_the_world_decides(presage: Presage, tmp_path: Path, world:
         (["shop", "--out", "HERE/a.csv", "--missing", "2"], "--missing"),
         (["shop", "--out", "HERE/a.csv", "--set", "nothing=1"], "a setting is changed by name=value"),
         (["shop", "--out", "HERE/a.csv", "--set", "days=0"], "days must be a whole number"),
-        (["shop", "--out", "/proc/presage/a.csv"], "nothing can be written there"),
+        (["shop", "--out", "/proc/presage/a.csv"], "this file cannot be written"),
     ],
 )
 def test_bad_input_is_one_line_exit_code_2_and_nothing_written(

@@ -61,5 +61,5 @@ def test_what_learns_between_trainings_is_refused() -> None:
         block_experts(networks(), episode("fixed"), 0)
     with pytest.raises(SettingError, match="only a network"):
         block_episode(networks(), episode("fixed"), 0)
-    with pytest.raises(ShapeError, match="one episode"):
+    with pytest.raises(ShapeError, match="single episode"):
         block_episode(direct_network(PLAIN), trials("fixed"), 0)

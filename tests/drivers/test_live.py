@@ -44,14 +44,14 @@ def test_an_id_never_predicted_is_an_error(learner: Learner) -> None:
 
 
 def test_repeated_feedback_is_an_error(learner: Learner) -> None:
-    with pytest.raises(RepeatedFeedbackError, match="known already"):
+    with pytest.raises(RepeatedFeedbackError, match="already has its proxy"):
         learner.proxy(0, 1)
     learner.outcome(0, 1)
     learner.outcome(1, 0)
     before = frozen(learner)
     with pytest.raises(RepeatedFeedbackError, match="settled or closed"):
         learner.outcome(0, 1)
-    with pytest.raises(RepeatedFeedbackError, match="known already"):
+    with pytest.raises(RepeatedFeedbackError, match="already has its outcome"):
         learner.outcome(1, 0)
     assert unchanged(learner, before)
 

@@ -86,6 +86,17 @@ def test_a_curve_decides(id: str, changes: dict[str, Any], verdict: Verdict) -> 
     assert judged(id, changes) is verdict
 
 
+def test_the_ratio_of_ranges_is_of_the_same_trials_on_both_sides() -> None:
+    """Trials range from 0.1 to 1.9 times the mean, but in each one direct ranges 4.1 times as widely."""
+    each = 1 + 0.9 * SPREAD
+    ranging = {
+        "direct": np.outer([510, 300, 250, 150, 100], each),
+        "factored-100": np.outer([150, 90, 70, 60, 50], each),
+    }
+    assert judged("S4", ranging) is HOLDS
+    assert judged("S4", ranging | {"factored-100": ranging["factored-100"][:, ::-1]}) is CANNOT_TELL
+
+
 @pytest.mark.parametrize(("id", "schedule", "forecaster"), [("S6", *who) for who in SLOPES if who[0] == "adversarial"])
 @pytest.mark.parametrize(("off", "verdict"), [(0.2, HOLDS), (-0.2, HOLDS), (0.3, FAILS), (-0.3, FAILS)])
 def test_adversarial_growth_has_the_right_exponent(

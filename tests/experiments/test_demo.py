@@ -37,7 +37,7 @@ def test_proxies_gain_on_titles_without_outcomes(run: ShopRun) -> None:
 
 def test_where_nothing_is_gained_it_says_so(run: ShopRun) -> None:
     swapped = run._replace(excess=run.excess | {"mixture": run.excess["direct"]})
-    assert "gains nothing" in verdict(SHOP, swapped)
+    assert "does not help" in verdict(SHOP, swapped)
 
 
 def test_the_page_is_whole_and_fetches_nothing(run: ShopRun, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -136,11 +136,11 @@ def test_other_adversaries_thresholds_and_horizons_run_from_settings_alone() -> 
 @pytest.mark.parametrize(
     ("change", "words"),
     [
-        ({"modes": ("A", "A")}, "modes are A and B"),
+        ({"modes": ("A", "A")}, "modes must be A and B"),
         ({"switch_week": 2.0}, "too little before or after the switch"),
         ({"round_minutes": 7}, "whole number of rounds"),
         ({"proxy_days": 5}, "before outcomes"),
-        ({"proxy_edges": (2, 1)}, "must rise"),
+        ({"proxy_edges": (2, 1)}, "must be ascending"),
         ({"optimiser": "lion"}, "optimiser is unknown"),
         ({"trials": 1}, "trials"),
     ],

@@ -1,10 +1,16 @@
 """Runs in parts: resumed where they stopped, and nothing left behind."""
 
+from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 
+from presage.experiments.github import problem as github
+from presage.experiments.github.settings import SMOKE as GITHUB
+from presage.experiments.marketplace import problem as marketplace
+from presage.experiments.marketplace.settings import SMOKE as MARKETPLACE
 from presage.experiments.resumable_parts import PART, Curves, forget_parts, parts_folder, play_parts
 from presage.spaces import Array
 
@@ -65,3 +71,21 @@ def test_a_cache_that_cannot_be_written_does_not_stop_a_run(tmp_path: Path, monk
     (tmp_path / "file").write_text("in the way")
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "file"))
     assert len(play_parts(WHAT, TRIALS, squares, silent)["square"]) == TRIALS
+
+
+def test_no_part_is_taken_up_by_a_run_that_would_play_another() -> None:
+    """By another seed, another setting, other data, another schedule or another experiment."""
+    shared: list[dict[str, Any]] = [{}, {"seed": 1}, {"learning_rate": 0.2}, {"h_l2": 1e-4}, {"trials": 5}]
+    sources = ("one world", "another")
+    runs = [
+        github.parts_of(replace(GITHUB, **change), source)
+        for change in [*shared, {"outcome_days": 2}]
+        for source in sources
+    ]
+    runs += [
+        marketplace.parts_of(replace(MARKETPLACE, **change), source, schedule)
+        for change in [*shared, {"proxy_days": 2}]
+        for source in sources
+        for schedule in ("staggered", "uniform")
+    ]
+    assert len({parts_folder(what) for what in runs}) == len(runs) == 12 + 24

@@ -38,6 +38,7 @@ from presage.experiments.synthetic.figure import mix_rows
 from presage.experiments.tuning import FIRST, SECOND, Search
 from presage.forecasters.contract import Rows
 from presage.forecasters.mixture import experts_of
+from presage.forecasters.replay import Replay
 from presage.metrics.intervals import mean_interval
 from presage.spaces import Instance
 from presage.worlds.marketplace import DAYS, ENGAGEMENTS, MarketplaceSettings
@@ -273,6 +274,35 @@ def test_networks_are_built_with_the_settings(settings: Any, spaces: Spaces) -> 
         assert cadence == (settings.start, settings.every, settings.steps, settings.batch)
     oracle = settings.oracle(spaces).training
     assert (oracle.hidden, oracle.learning_rate, oracle.optimiser) == (settings.hidden, settings.oracle_rate, "adam")
+
+
+def test_settings_that_are_no_default_reach_every_network() -> None:
+    towers = {"hidden": (9, 8), "learning_rate": 0.31, "l2": 0.003, "optimiser": "adam", "output_start": "random"}
+    cadence = {"buffer": 77, "start": 33, "every": 5, "steps": 3, "batch": 11}
+    changes: dict[str, Any] = towers | cadence | {"proxy_rate": 0.7}
+    for expert in experts(replace(github.PAPER, **changes), GITHUB_SPACES):
+        own = dict(expert.settings)
+        assert {name: own[name] for name in towers} == towers
+        assert own.get("proxy_rate", 0.7) == 0.7
+        assert expert.replay == Replay(77, 77, 33, 5, 3, 11)
+        for part, start in (("h", "random"), ("correction", "zero")):  # corrections always start at nothing
+            if part in own:
+                assert {name: dict(own[part])[name] for name in towers} == towers | {"output_start": start}
+
+
+def test_h_and_the_residual_tower_have_the_settings_of_their_own() -> None:
+    own: dict[str, Any] = {"h_hidden": (7, 6, 5), "h_rate": 0.23, "h_l2": 0.004}
+    settings = replace(github.PAPER, residual_rate=0.05, proxy_rate=0.6, **own)
+    direct, factored, residual = (dict(expert.settings) for expert in experts(settings, GITHUB_SPACES))
+    paper = {"hidden": (40, 20), "learning_rate": 0.1, "l2": 0.01}
+    for tower in (direct, factored, residual):
+        assert {name: tower[name] for name in paper} == paper
+    for through in (factored, residual):
+        h = dict(through["h"])
+        assert (h["hidden"], h["learning_rate"], h["l2"]) == tuple(own.values())
+        assert through["proxy_rate"] == 0.6
+    correction = dict(residual["correction"])
+    assert {name: correction[name] for name in paper} == paper | {"learning_rate": 0.05}
 
 
 @pytest.mark.parametrize("which", [1, 2])

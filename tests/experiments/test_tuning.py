@@ -3,11 +3,15 @@
 import math
 from dataclasses import asdict, replace
 
+import numpy as np
 import pytest
 
 from presage.errors import SettingError
+from presage.experiments.marketplace import problem
+from presage.experiments.marketplace.problem import ScheduleRun
 from presage.experiments.marketplace.settings import SMOKE, MarketplaceRunSettings
 from presage.experiments.tuning import APART, FIRST, SECOND, Search, Tried, TuningScore, combinations, tune
+from presage.worlds.marketplace import MarketplaceSettings
 
 OWN = replace(SMOKE, seed=5)
 
@@ -58,6 +62,37 @@ def test_the_second_step_weighs_factored_and_residual_alike() -> None:
     for name in ("factored", "residual"):
         lost = TuningScore(score.losses | {name: math.nan}, {})
         assert [Tried(step, {}, lost).objective for step in (1, 2)] == [9.0, math.inf]
+
+
+def test_a_search_never_sees_the_trials_that_are_reported() -> None:
+    """Nor those of any seed near theirs. The searches on record had this seed, too."""
+    seen: set[int] = set()
+
+    def score(settings: MarketplaceRunSettings) -> TuningScore:
+        seen.add(settings.seed)
+        return bowl(settings)
+
+    tune(OWN, score, Search(draws=2), lambda _: None)
+    assert seen == {1_000_005}
+
+
+def test_the_marketplace_is_scored_on_both_schedules_alike(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Losses of the whole, and regret since the first outcomes as a share of direct's."""
+    known = OWN.outcome_days * 24
+    ends = {"direct": 4.0, "factored": 3.0, "residual": 2.0, "mixture": 1.0, "truth": 0.0}
+    runs = {}
+    for times, schedule in enumerate(("staggered", "uniform"), 1):
+        losses = {name: np.full((4, 2 * known), 0.5) for name in ends}
+        for name, end in ends.items():
+            losses[name][:, known:] = 0.5 + end ** (times if name != "direct" else 1)
+        runs[schedule] = ScheduleRun(losses, np.zeros((1, 1)), None)
+    monkeypatch.setattr(problem, "play_marketplace", lambda *_, **__: runs)
+    found = problem.score_marketplace(MarketplaceSettings(items=1).deal(0), "a market", OWN)
+    assert found.losses == pytest.approx({"direct": 2.5, "factored": 3.5, "residual": 2.0, "mixture": 1.0})
+    assert found.figures == pytest.approx({
+        "staggered: factored / direct": 3 / 4, "staggered: residual / direct": 2 / 4,
+        "uniform: factored / direct": 9 / 4, "uniform: residual / direct": 4 / 4,
+    })  # fmt: skip
 
 
 def test_several_jobs_find_the_same() -> None:

@@ -12,7 +12,7 @@ from presage.errors import OutputError, StateFileError
 from tests.fitting.logs import TASK, deal, known_by, write
 
 FIXTURE = Path(__file__).parent.parent / "fixtures" / "model-1"
-"""What version 0.4.0 wrote: `python -m tests.fitting.test_model_files` writes it, and what it says, again."""
+"""What the first version with models wrote; `python -m tests.fitting.test_model_files` writes it again."""
 
 
 def model_of(folder: Path, rows: int = 120) -> presage.Model:

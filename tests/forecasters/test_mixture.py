@@ -127,7 +127,7 @@ def test_outcomes_without_proxies_still_move_early_weights() -> None:
 def test_experts_that_do_not_belong_together_are_refused() -> None:
     other = Spaces(8, 3, 2)
     networks = [direct_network(PLAIN), residual_network(PLAIN, replay=Replay(every=7))]
-    for experts, wrong in (([], "experts"), ([direct_table(other)], "share"), (networks, "rehearse")):
+    for experts, wrong in (([], "experts"), ([direct_table(other)], "share"), (networks, "replay settings")):
         with pytest.raises(SettingError, match=wrong):
             mixture(PLAIN, experts)
     with pytest.raises(SettingError, match="residual"):

@@ -140,6 +140,18 @@ def test_no_prediction_falls_below_the_floor() -> None:
         assert losses[-1] == pytest.approx(-np.log(0.8 + 0.1), abs=0.01)
 
 
+def test_no_now_cast_falls_below_the_floor() -> None:
+    """Neither one by g alone nor a corrected one, however sure the logits are."""
+    x = Instance(jnp.zeros(0, jnp.int32), jnp.ones(5))
+    sure = jnp.array([[40.0, -40.0]] * 3)
+    factored, residual = (make(DENSE, floor=0.2) for make in (factored_network, residual_network))
+    by_g = factored.init(jax.random.key(0))._replace(outcomes=sure)
+    corrected = residual.init(jax.random.key(0))
+    corrected = corrected._replace(factors=corrected.factors._replace(outcomes=sure))
+    for told in (factored.nowcast(by_g, x, jnp.int32(1)), residual.nowcast(corrected, x, jnp.int32(1))):
+        np.testing.assert_allclose(np.exp(told), [0.9, 0.1], atol=1e-6)
+
+
 def test_corrections_are_clipped() -> None:
     forecaster = residual_network(DENSE, clip=0.5)
     state = forecaster.init(jax.random.key(0))

@@ -1,6 +1,8 @@
 """Tables against plain Python loops of the paper's algorithms, and against closed forms."""
 
 from collections import Counter
+from collections.abc import Callable
+from functools import partial
 from math import lgamma, log
 
 import numpy as np
@@ -10,6 +12,7 @@ from presage import (
     Delays,
     Episode,
     Features,
+    Forecaster,
     Instance,
     Spaces,
     direct_table,
@@ -97,11 +100,13 @@ def test_shrinkage_mixes_in_the_running_marginal() -> None:
     assert losses[1] == pytest.approx(-log((1 + 4 * marginal) / (1 + 4)), abs=1e-6)
 
 
-def test_an_instance_backs_off_through_its_group_to_the_whole() -> None:
+@pytest.mark.parametrize("make", [direct_table, partial(residual_table, kappa=2.0)])
+def test_an_instance_backs_off_through_its_group_to_the_whole(make: Callable[..., Forecaster]) -> None:
+    """With one proxy the residual table is its g alone."""
     spaces = Spaces(Features(symbols=(4, 2)), 1, 2)
     x = Instance(np.array([[0, 0], [1, 1], [2, 0]], np.int32), np.zeros((3, 0), np.float32))
     dealt = Episode.fixed(x, np.zeros(3, int), np.array([1, 0, 1]), Delays(0, 0))
-    losses = play(direct_table(spaces, shrinkage=2.0, groups=((1,),)), dealt, 0)
+    losses = play(make(spaces, shrinkage=2.0, groups=((1,),)), dealt, 0)
     whole = (1 + 1) / (2 + 2)
     group = (1 + 2 * whole) / (1 + 2)  # group 0 saw outcome 1 once
     assert losses[2] == pytest.approx(-log(group), abs=1e-6)  # instance 2 itself saw nothing

@@ -83,7 +83,7 @@ def test_a_log_as_long_as_its_marker_says_but_with_another_history_is_refused(tm
         Appender(log, Horizons(10, 100), lambda: 1, lambda *_: None).append([prediction("one", x)])
         log.close()
     shutil.copy(tmp_path / "other" / "head", tmp_path / "ours" / "head")
-    with pytest.raises(LogDamagedError, match="entry 1 of the log, or one soon after it, is not what was kept"):
+    with pytest.raises(LogDamagedError, match="entry 1 of the log, or one soon after it, was altered"):
         SqliteLog(tmp_path / "ours", TASK)
     SqliteLog(tmp_path / "other", TASK).close()
 

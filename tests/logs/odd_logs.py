@@ -108,6 +108,7 @@ class OddLog(NamedTuple):
     flags: tuple[str, ...] = ()
     left_out: Mapping[str, int] = {}
     told: str = ""  # a line on stderr beside them
+    warnings: tuple[str, ...] = ()  # the kinds of what is to be looked at
 
 
 def missing_items() -> str:
@@ -158,6 +159,16 @@ SKIP = ("--skip-bad-lines",)
 BAD_LINES = "lines that cannot be read"
 LEFT = "rows that log.where leaves out"
 STATUS = text(header=f"{HEADER},status", change=lambda one: f"{one},{'test' if one[0] == '1' else 'live'}")
+ROWS_TASK = """[proxy]
+values = ["none", "some"]
+horizon = "2 rows"
+[outcome]
+values = ["no", "yes"]
+horizon = "7 rows"
+[log]
+order = "rows"
+"""
+"""What stands in a task on a log without times, from its signals on."""
 
 ODD_LOGS: dict[str, OddLog] = {
     # How a CSV is written.
@@ -169,7 +180,8 @@ ODD_LOGS: dict[str, OddLog] = {
         "log.tsv lacks the columns shown_at, id, item, price, proxy, proxy_at, outcome, outcome_at: found "
         "['id,item,price,shown_at,proxy,proxy_at,outcome,outcome_at']; rename or add them, or say in the "
         "task which columns they are: log.shown_at, log.id, instance.item, instance.price, proxy.column, "
-        "proxy.known_at, outcome.column, outcome.known_at",
+        "proxy.known_at, outcome.column, outcome.known_at; a value known when its horizon has passed needs known = "
+        '"at horizon" instead of known_at',
         {"log.tsv": GOOD.encode()},
     ),
     "a header that may be split in two ways": OddLog(
@@ -326,6 +338,19 @@ ODD_LOGS: dict[str, OddLog] = {
         left_out={BAD_LINES: 4},
         told="left out: lines that cannot be read: 4, such as line 6 has 9 columns, the first 8; line 21 has 9 "
         "columns, the first 8; line 41 has a quote that is not closed",
+    ),
+    "two quotes ten lines apart of which one is skipped": OddLog(
+        ROWS - 2,
+        csv(
+            line(
+                19,
+                lambda one: one.replace("17.5", '17.5"'),
+                line(9, lambda one: one.replace("item", '"item')).decode(),
+            )
+        ),
+        flags=SKIP,
+        left_out={BAD_LINES: 1, "rows without a valid price": 1},
+        told="left out: lines that cannot be read: 1, such as line 9 has 7 columns, the first 8",
     ),
     "mostly bad lines that are skipped": OddLog(
         "most lines of log.csv cannot be read as CSV: found 'line 2 has 10 columns, the first 8'; export "
@@ -621,16 +646,16 @@ ODD_LOGS: dict[str, OddLog] = {
         left_out={LEFT: 11},
     ),
     "a condition on Parquet": OddLog(
-        20,
+        50,
         {"log.parquet": sql("SELECT *, price::DOUBLE AS cost FROM good")},
-        task=where("cost < 20"),
-        left_out={LEFT: 40},
+        task=where("cost < 50"),
+        left_out={LEFT: 10},
     ),
     "a condition on ndjson": OddLog(
-        20,
+        50,
         {"log.ndjson": sql("SELECT *, price::DOUBLE AS cost FROM good")},
-        task=where("cost < 20"),
-        left_out={LEFT: 40},
+        task=where("cost < 50"),
+        left_out={LEFT: 10},
     ),
     "a condition on semicolons": OddLog(
         ROWS - 11, csv(STATUS.replace(",", ";")), task=where("status = 'live'"), left_out={LEFT: 11}
@@ -796,6 +821,85 @@ ODD_LOGS: dict[str, OddLog] = {
         "log.where is too long: found '15,988 characters'; keep it within 10,000",
         csv(STATUS),
         task=where("status = 'x' OR " * 999 + "true"),
+    ),
+    # Values without a moment, moments without a value, no moments at all, and numbers that are cut.
+    "outcomes that are known at their horizon": OddLog(
+        ROWS,
+        csv(text(header=HEADER.replace("_at,outcome,outcome_at", "_at,outcome,x"))),
+        task=('horizon = "7 days"', 'horizon = "7 days"\nknown = "at horizon"'),
+        left_out={"outcome not yet known at the end of the log": 18},
+    ),
+    "times of success in another format": OddLog(
+        "most of column outcome_at of log.csv cannot be read as times: found '07.03.2024 00:30'; say in the"
+        ' task how they are written ([log] time_format = "%d.%m.%Y %H:%M"), or correct outcome.happened_at',
+        csv(column("outcome_at", lambda moment: "" if moment[9] == "1" else berlin(moment))),
+        task=('values = ["no", "yes"]', 'values = ["no", "yes"]\nhappened_at = "outcome_at"'),
+    ),
+    "times of success with a dash for none": OddLog(
+        ROWS,
+        csv(column("outcome_at", lambda moment: " - " if moment[9] == "1" else moment)),
+        task=('values = ["no", "yes"]', 'values = ["no", "yes"]\nhappened_at = "outcome_at"'),
+        left_out={"outcome not yet known at the end of the log": 3},
+    ),
+    "times of success that are words": OddLog(
+        "column outcome_at of log.csv holds what is no time: found 'never'; 6 rows in all: write a time "
+        "where it happened, and nothing where it did not",
+        csv(column("outcome_at", lambda moment: "never" if moment[9] == "1" else moment)),
+        task=('values = ["no", "yes"]', 'values = ["no", "yes"]\nhappened_at = "outcome_at"'),
+    ),
+    "numbers that are cut, with dashes for what is missing": OddLog(
+        ROWS,
+        csv(column("outcome", lambda value: "-" if value == "no" else "4.5")),
+        task=('values = ["no", "yes"]', "edges = [1, 5]"),
+        left_out={"outcome did not come within 7 days": 29, "outcome not yet known at the end of the log": 1},
+    ),
+    "numbers that are cut, with a comma": OddLog(
+        "column outcome of log.csv writes numbers with a comma: found '4,5'; export them like 1234.5, with "
+        "a point and without separators of thousands",
+        csv(column("outcome", lambda value: "0" if value == "no" else "4,5").replace(b"4,5", b'"4,5"')),
+        task=('values = ["no", "yes"]', "edges = [1, 5]"),
+    ),
+    "quantiles of a log with a bad line that is skipped": OddLog(
+        ROWS - 1,
+        csv(line(9, lambda one: one + ",8", column("outcome", lambda value: "0" if value == "no" else "4").decode())),
+        task=('values = ["no", "yes"]', 'edges = "quantiles:2"'),
+        flags=SKIP,
+        left_out={BAD_LINES: 1},
+    ),
+    "quantiles of the rows that a condition keeps": OddLog(
+        ROWS - 11,
+        csv(STATUS.replace(",no,", ",0,").replace(",yes,", ",4,")),
+        task=(
+            """values = ["no", "yes"]
+horizon = "7 days"
+[log]""",
+            """edges = "quantiles:2"
+horizon = "7 days"
+[log]
+where = "status <> 'test'\"""",
+        ),
+        left_out={LEFT: 11},
+    ),
+    "no times at all, in rows of two kinds of line end": OddLog(
+        ROWS,
+        csv(text(header="id,item,price,a,proxy,b,outcome,c").replace("\n", "\r\n", 7)),
+        task=(TASK[TASK.index("[proxy]") :], ROWS_TASK),
+        left_out={"outcome not yet known at the end of the log": 7, "proxy not yet known at the end of the log": 2},
+    ),
+    "no times at all, and a condition": OddLog(
+        ROWS - 11,
+        csv(
+            text(
+                header="id,item,price,a,proxy,b,outcome,c,status",
+                change=lambda one: one + (",test" if one[0] == "1" else ",live"),
+            )
+        ),
+        task=(TASK[TASK.index("[proxy]") :], ROWS_TASK + "where = \"status <> 'test'\"\n"),
+        left_out={
+            LEFT: 11,
+            "outcome not yet known at the end of the log": 7,
+            "proxy not yet known at the end of the log": 2,
+        },
     ),
     # Names that mean something in SQL.
     "a table of an odd name": OddLog(ROWS, {"log.duckdb": database}, log="""log.duckdb::it's "my" log"""),

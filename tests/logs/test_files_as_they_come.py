@@ -106,6 +106,15 @@ def test_a_condition_gives_the_log_that_was_written_without_the_other_rows(tmp_p
     assert left_out.counts["rows that log.where leaves out"] == 11
 
 
+@pytest.mark.parametrize("condition", ["", "\nwhere = \"status <> 'test'\""])
+def test_a_dataframe_is_read_with_a_format_of_times_like_the_file_it_came_from(tmp_path: Path, condition: str) -> None:
+    import polars
+
+    path = csv(tmp_path / "log.csv", *(one.replace("2024-", "24/") for one in STATUS.splitlines()))
+    task = read_task(TASK.replace(*log_key(f'time_format = "%y/%m-%d %H:%M:%S"{condition}')))
+    same(read_log(task, polars.read_csv(path, infer_schema=False))[0], read_log(task, path)[0])
+
+
 def test_rows_keep_their_numbers_under_a_condition(tmp_path: Path) -> None:
     task = TASK.replace('id = "id"', "where = \"status <> 'test'\"")
     rows, _ = read_log(read_task(task), csv(tmp_path / "log.csv", *STATUS.splitlines()))

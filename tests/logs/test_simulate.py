@@ -74,13 +74,20 @@ def test_the_same_seed_writes_the_same_bytes_and_another_does_not(tmp_path: Path
     assert first != other
 
 
-def test_the_truth_of_a_market_is_what_comes_out_on_average(tmp_path: Path) -> None:
-    log = simulate(SMALL["marketplace"], tmp_path / "m.parquet", rows=20_000).log
+@pytest.mark.parametrize("drift", [False, True])
+@pytest.mark.parametrize(("world", "values"), [("shop", ("finished",)), ("marketplace", ("zero", "many"))])
+def test_the_truth_is_what_comes_out_on_average(
+    tmp_path: Path, world: str, values: tuple[str, ...], drift: bool
+) -> None:
+    """In either half, and among what is likely as among what is not: so after a drift, too."""
+    log = simulate(SMALL[world], tmp_path / "log.parquet", rows=20_000, drift=drift).log
     outcomes = column(log, "outcome").astype(str)
-    for value in ("zero", "many"):
-        truth = column(log, f"truth_{value}")
-        error = np.sqrt((truth * (1 - truth)).sum()) / len(truth)
-        assert abs((outcomes == value).mean() - truth.mean()) < 4 * error
+    for value in values:
+        for half in (slice(10_000), slice(10_000, None)):
+            truth = column(log, f"truth_{value}")[half]
+            for weight in (np.ones(10_000), truth - truth.mean()):
+                error = np.sqrt((truth * (1 - truth) * weight**2).sum())
+                assert abs((((outcomes[half] == value) - truth) * weight).sum()) < 4 * error
 
 
 def test_repositories_are_labelled_by_their_commits(tmp_path: Path) -> None:
@@ -122,6 +129,8 @@ def test_flaws_are_there_in_their_shares_and_noticed(tmp_path: Path) -> None:
     assert 300 < excluded.counts["outcome did not come within 10 days"] < 500
     gone = [count for reason, count in excluded.counts.items() if reason.startswith("outcome")]
     assert (rows.outcome.symbols == -1).sum() == sum(gone)
+    untimed = duckdb.execute(f"FROM '{done.log}' SELECT count(*) WHERE (outcome IS NULL) <> (outcome_at IS NULL)")
+    assert untimed.fetchall() == [(0,)], "what is missing has no time either"
 
 
 def telling(step: Step) -> Progress:
@@ -144,6 +153,7 @@ def test_large_logs_are_dealt_in_chunks(tmp_path: Path, monkeypatch: pytest.Monk
     rows = read(several.log)
     assert len({name.partition("/")[0] for name in rows.vocabularies["genre"].values}) == 4
     assert sorted(rows.id.tolist()) == list(range(1000))
+    assert len(np.unique(rows.shown_at)) == 1000, "each shop has purchases at times of its own"
     told.clear()
     simulate(SMALL["marketplace"], tmp_path / "m.parquet", rows=9000, progress=telling(told.append))
     assert sum(told) == 9000
@@ -158,7 +168,7 @@ def test_what_cannot_be_written_is_refused_and_nothing_is_left(tmp_path: Path) -
     with pytest.raises(SettingError, match="rows must be a whole number"):
         simulate(SHOP, tmp_path / "shop.csv", rows=0)
     (tmp_path / "file").write_text("")
-    with pytest.raises(OutputError, match="nothing can be written there"):
+    with pytest.raises(OutputError, match="this file cannot be written"):
         simulate(SHOP, tmp_path / "file" / "shop.csv")
 
     def full(rows: int) -> None:

@@ -38,27 +38,42 @@ def test_intervals_cover_where_correlations_are_small_and_last_long() -> None:
     assert np.mean(hits) > 0.90 - 3 * np.sqrt(0.9 * 0.1 / 300)
 
 
-def test_the_fast_path_resamples_what_the_obvious_one_does(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Rows gathered run by run, and their mean taken, spread as much as the sums of runs do."""
+@pytest.mark.parametrize("unknown", [0.0, 0.9])
+@pytest.mark.parametrize(("length", "student"), [(6, 2.0096), (60, 2.7764)])  # 97.5 % with 49 and 4 degrees of freedom
+def test_the_fast_path_resamples_what_the_obvious_one_does(
+    length: int, student: float, unknown: float, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Rows gathered run by run, and the mean of those known, spread as much as the sums of runs do.
+
+    Of the first four fifths some are `unknown`: runs then differ in how many rows they hold.
+    """
     series = alike(1, 600, 0.6, seed=2)[0]
-    monkeypatch.setattr(bootstrap, "_run_length", lambda centred: 6)
+    series[np.random.default_rng(3).random(600) < np.where(np.arange(600) < 480, unknown, 0.0)] = np.nan
+    monkeypatch.setattr(bootstrap, "_run_length", lambda centred: length)
     fast = bootstrap_mean(series, resamples=20_000)
     draw = np.random.default_rng(0)
     pieces, size = 300, 2
+    runs = pieces // length
     means = []
     for _ in range(5000):
-        starts = draw.integers(0, pieces, 50) * size
-        rows = (starts[:, None] + np.arange(6 * size)) % len(series)
-        means.append(series[rows].mean())
-    slow = 2.0096 * np.std(means) * np.sqrt(50 / 49)  # Student's 97.5 % with 49 degrees of freedom
+        starts = draw.integers(0, pieces, runs) * size
+        rows = (starts[:, None] + np.arange(length * size)) % len(series)
+        means.append(np.nanmean(series[rows]))
+    slow = student * np.std(means) * np.sqrt(runs / (runs - 1))
     assert (fast.high - fast.low) / 2 == pytest.approx(slow, rel=0.05)
-    assert fast.mean == pytest.approx(series.mean())
+    assert fast.mean == pytest.approx(np.nanmean(series))
 
 
 def test_longer_memory_asks_for_longer_runs() -> None:
     lengths = [bootstrap._best_length(alike(1, 512, memory, seed=3)[0]) for memory in (0.0, 0.5, 0.9)]
     assert lengths[0] <= 3
     assert lengths == sorted(set(lengths))
+
+
+def test_the_best_length_is_that_of_the_theory() -> None:
+    """Where each row remembers a share m of the one before: (1.5 (2 m / (1 - m^2))^2 n)^(1/3), by Politis and White."""
+    lengths = [bootstrap._best_length(each) for each in alike(60, 8192, 0.5, seed=11)]
+    assert np.mean(lengths) == pytest.approx((1.5 * (4 / 3) ** 2 * 8192) ** (1 / 3), rel=0.1)
 
 
 def test_runs_are_never_so_long_that_hardly_any_are_left() -> None:

@@ -119,6 +119,17 @@ def test_the_strength_of_a_family_is_found_again(kappa: float) -> None:
     assert fit.centre == pytest.approx(q, abs=0.03)
 
 
+@pytest.mark.parametrize("kappa", [4.0, 15.0])
+def test_few_members_are_not_taken_to_be_closer_than_they_are(kappa: float) -> None:
+    """By how much four members differ, 1 / (1 + kappa), is right on average, though their centre is fitted to them."""
+    draw, x, found = np.random.default_rng(0), np.repeat(np.arange(4), 300), []
+    for _ in range(200):
+        p = draw.dirichlet(kappa * np.array([0.5, 0.3, 0.2]), 4)
+        y = (p[x].cumsum(axis=1) > draw.random((len(x), 1))).argmax(axis=1)
+        found.append(1 / (1 + strengths(families(x, np.zeros_like(x), y, (1, 3)))[0].kappa))
+    assert abs(np.mean(found) - 1 / (1 + kappa)) < 4 * np.std(found) / np.sqrt(len(found))
+
+
 def test_the_likelihood_is_that_of_drawing_one_after_the_other() -> None:
     """Polya's urn: each draw adds to the chance of its symbol; against the sums of logarithms of gammas."""
     counts, q = np.array([[3, 1], [0, 2]]), np.array([0.7, 0.3])
@@ -133,6 +144,16 @@ def test_the_likelihood_is_that_of_drawing_one_after_the_other() -> None:
                 slow += np.log(urn[drawn] / urn.sum())
                 urn[drawn] += 1
         assert likelihood[at] == pytest.approx(slow, rel=1e-6)
+
+
+def test_members_that_do_not_differ_diverge_by_nothing_on_average() -> None:
+    """Though what they share is fitted to the same few rows, which lie closer to it than to the truth."""
+    draw, x = np.random.default_rng(0), np.repeat(np.arange(6), 10)
+    found = []
+    for _ in range(200):
+        y = draw.choice(3, 60, p=[0.5, 0.3, 0.2])
+        found.append(divergence(families(x, np.zeros_like(x), y, (1, 3))).value)
+    assert abs(np.mean(found)) < 4 * np.std(found) / np.sqrt(len(found))
 
 
 def test_members_that_do_not_differ_are_equal_and_those_that_do_are_not() -> None:

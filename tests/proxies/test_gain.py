@@ -17,13 +17,15 @@ from tests.proxies.logs import launches
 
 
 def small(seed: int, rows: int = 240) -> tuple[PredictionRows, ProxyCandidate]:
-    """A short log with missing feedback and delays that differ, many rows in one instant."""
+    """A short log with missing feedback, delays that differ and proxies after outcomes, many rows in one instant."""
     draw = np.random.default_rng(seed)
     x = draw.integers(0, 12, rows)
     shown_at = np.sort(draw.integers(0, 80, rows).astype(float))
     z, y = draw.integers(-1, 3, rows), draw.integers(-1, 2, rows)
     log = PredictionRows(x, shown_at, y, draw.integers(15, 25, rows), outcomes=2, cohort=x % 3, finer=(x % 6,))
-    return log, ProxyCandidate("sign", z, draw.integers(0, 6, rows).astype(float), 3)
+    delay = draw.integers(0, 6, rows).astype(float)
+    delay[::9] += 30
+    return log, ProxyCandidate("sign", z, delay, 3)
 
 
 def shrunk(counts: Array, to: Array, strength: float) -> Array:

@@ -111,7 +111,8 @@ def test_unknown_symbols_are_left_out_and_few_rows_are_too_few_to_tell() -> None
     [card] = judge_proxy(log, [ProxyCandidate("seldom", some, 1.0, 3)])
     assert card.rows == -(-len(z) // 40)
     assert card.kind is VerdictKind.UNKNOWN
-    assert card.verdict == f"Too little data to tell: proxy and outcome are both known for only {card.rows} predictions"
+    words = f"proxy and outcome are both known for only {card.rows} predictions"
+    assert card.verdict == f"Too little data to tell: {words}; only 2 % of rows ever have it"
     with pytest.raises(InputError, match="hardly ever known together: found '0 rows'"):
         judge_proxy(log, [ProxyCandidate("never", np.full(len(z), -1), 1.0, 3)])
     with pytest.raises(ShapeError, match="no value for each prediction"):

@@ -5,6 +5,8 @@ import hashlib
 import json
 import shutil
 from collections.abc import Sequence
+from io import BytesIO
+from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
@@ -14,18 +16,22 @@ from presage.drivers.core import core_for
 from presage.errors import OtherTaskError
 from presage.joining.entries import EntryKind, decode_predicted
 from presage.joining.join import Decision
+from presage.joining.lessons import Lesson
 from presage.journal.readers import read_lessons
 from presage.journal.sqlite import SqliteLog
 from presage.service.folders import horizons_of, open_folder, task_forecaster
 from presage.service.interface import FeedbackRequest, PredictionRequest
 from presage.service.learner import client as teacher
 from presage.service.learner.folding import LogFold
+from presage.service.learner.process import run_learner
+from presage.service.learner.shared_parameters import SharedParameters
 from presage.service.learner.snapshots import KEPT
 from presage.service.limits import Limits
 from presage.service.opening import open_service
 from presage.service.replies import SignalReply
 from presage.service.service import LiveService
 from presage.spaces import Instance
+from presage.task.task import load_task
 from tests.service.shop import START, Happening, happenings, request, write_task
 
 EVENTS = Limits(clock="events")
@@ -169,3 +175,30 @@ def test_a_snapshot_of_another_fingerprint_is_not_taken_up_and_nothing_but_time_
     folded = opened(tmp_path, "residual-table-shrunk")
     assert folded.digest() == lived
     folded.close()
+
+
+def test_parameters_are_never_written_over_while_they_are_in_use(tmp_path: Path) -> None:
+    """Each are published in the copy that is not in use; the ones before stay as they were until the next."""
+    engine = core_for(task_forecaster(load_task(write_task(tmp_path, "residual-table-shrunk"))))
+    shared = SharedParameters(engine.layouts, tmp_path / "memory", create=True)
+    symbols = np.array([1, 2], np.int32).tobytes()
+    inbox, outbox, learner = BytesIO(), BytesIO(), LogFold(engine)
+    teacher.send(inbox, ["begin", {}])
+    published = [[part.copy() for part in learner.learning.parameters()]]
+    for seq in (2, 4, 6):
+        lesson = Lesson(seq - 1, EntryKind.PROXY, symbols, b"", b"", 1, seq - 1, -1, 0, seq - 1)
+        teacher.send(inbox, ["lessons", [lesson]])
+        teacher.send(inbox, ["learn", seq, seq])
+        learner.take([lesson])
+        learner.learn(seq, seq)
+        published.append([part.copy() for part in learner.learning.parameters()])
+    inbox.seek(0)
+    run_learner(engine, tmp_path / "memory", tmp_path / "snapshots", inbox, outbox)
+    outbox.seek(0)
+    told = [message for message in iter(lambda: teacher.receive(outbox), None) if message[0] == "published"]
+    copies = [copy for _, _, copy, _ in told]
+    assert len(copies) == len(published) == 4
+    assert all(one != other for one, other in pairwise(copies))
+    for copy, expected in zip(copies[-2:], published[-2:], strict=True):
+        for part, own in zip(shared.copy(copy), expected, strict=True):
+            assert np.array_equal(part, own)

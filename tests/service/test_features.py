@@ -86,14 +86,14 @@ def test_features_are_encoded_as_a_log_of_them_is(tmp_path: Path) -> None:
         ({"shelf": "d"}, "shelf has no such value: found 'd'; give one of a, b, c"),
         ({"tags": ["x", "q"]}, "tags has no such value"),
         ({"tags": 5}, "tags must be a list"),
-        ({"words": ["1", "2", "3", "4"]}, "words is larger than its slots"),
+        ({"words": ["1", "2", "3", "4"]}, "words has more values than slots"),
         ({"price": True}, "price must be a number"),
         ({"price": float("inf")}, "price must be a number"),
         ({"new": 1}, "new must be true or false"),
         ({"since": "2025-01-01T00:00:00"}, "since has no time zone"),
-        ({"since": "soon"}, "since is not a moment"),
-        ({"since": "0001-01-01T00:00:00+14:00"}, "since is not a moment"),
-        ({"since": "9999-12-31T23:59:59-01:00"}, "since is not a moment"),
+        ({"since": "soon"}, "since is not a time"),
+        ({"since": "0001-01-01T00:00:00+14:00"}, "since is not a time"),
+        ({"since": "9999-12-31T23:59:59-01:00"}, "since is not a time"),
         ({"colour": "red"}, "no feature has this name: found 'colour'"),
     ],
 )
@@ -105,7 +105,7 @@ def test_features_that_do_not_fit_are_refused(change: dict[str, Any], wrong: str
 def test_a_task_that_only_a_log_can_complete_is_refused() -> None:
     with pytest.raises(SettingError, match="add hashed = 65536"):
         feature_encoder(read_task(TASK.replace(", hashed = 1000", "")))
-    with pytest.raises(SettingError, match="give it slots"):
+    with pytest.raises(SettingError, match="add slots"):
         feature_encoder(read_task(TASK.replace("hashed = 50, slots = 2", "hashed = 50")))
 
 

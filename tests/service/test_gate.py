@@ -61,7 +61,7 @@ def test_with_the_right_token_all_is_answered(service: FakeService, written: str
 @pytest.mark.parametrize(
     "host",
     ["evil.example", "localhost.evil.example", "evil.example:8000", "localhost@evil.example", "", "127.0.0.1.nip.io",
-     "[::2]", "localhost:80:80", "0.0.0.0"],
+     "[::2]", "localhost:80:80", "0.0.0.0", "evil-localhost", "evil.localhost", "evil127.0.0.1"],
 )  # fmt: skip
 def test_a_request_for_another_host_is_refused(ask: Asking, service: FakeService, host: str) -> None:
     answer = ask.post("/v1/predictions", EMMA, headers={"host": host})

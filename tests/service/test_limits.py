@@ -238,7 +238,7 @@ def test_a_client_is_not_blamed_for_a_slow_service_and_pipelined_requests_are_an
 
 @pytest.mark.parametrize("host", ["0.0.0.0", "::", ""])
 def test_without_a_token_only_the_loopback_is_served(host: str) -> None:
-    with pytest.raises(SettingError, match="only this machine"):
+    with pytest.raises(SettingError, match="this machine only"):
         bind(host, 0, None)
 
 

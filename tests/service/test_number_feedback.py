@@ -63,9 +63,9 @@ def test_a_number_is_the_value_between_its_edges(value: Any, label: str) -> None
 @pytest.mark.parametrize(
     ("task", "kind", "value", "what", "remedy"),
     [
-        (TASK, "outcome", "12", "no value of the task's outcome",
+        (TASK, "outcome", "12", "not a value of the task's outcome",
          "give a number, or one of below 10, 10 to 20, 20 or more"),
-        (TASK, "proxy", 1, "no value of the task's proxy", "give one of unseen, seen"),
+        (TASK, "proxy", 1, "not a value of the task's proxy", "give one of unseen, seen"),
         (TASK, "outcome", True, "expected int | float | str, got bool", "send what /openapi.json describes"),
         (TASK, "outcome", None, "expected int | float | str, got null", "send what /openapi.json describes"),
         (TASK.replace("edges = [10, 20]", 'values = ["below 10", "a"]'), "outcome", 12, "expected str, got int",

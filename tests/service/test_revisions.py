@@ -251,7 +251,7 @@ def test_a_refold_moves_to_the_current_revision_and_keeps_what_was_answered(
     before = list(answers(folder))
     aside = folder.with_name("residual-network.before-1")
     started = serve(folder, "--refold")
-    assert started.lines == [f"The log was rebuilt; the old one is kept in {aside}"]
+    assert started.lines == [f"The log was rebuilt; the old one is in {aside}"]
     assert started.model["revisions"] == {"residual-network": 2}
     assert json.loads((folder / FORECASTER).read_text())["revisions"] == {"residual-network": 2}
     assert list(answers(aside)) == before
@@ -273,9 +273,9 @@ def test_an_old_revision_that_is_not_kept_is_refused_and_what_to_do_is_said(
     monkeypatch.setattr(named, "KEPT", {})
     for command in (("serve", "--port", 0, "--task", WRITTEN / folder.name / TASK), ("log", "replay")):
         assert refused(presage(*command, "--data", folder)) == (
-            "presage: the data folder was made with an old revision of the forecaster that is not kept: found "
-            "'residual-network revision 1 (now 2)'; rebuild the folder with `presage serve --refold`, or use the "
-            "version of presage that made it"
+            "presage: the data folder was made with an old revision of the forecaster that this version no longer "
+            "has: found 'residual-network revision 1 (now 2)'; rebuild the folder with `presage serve --refold`, "
+            "or use the version of presage that made it"
         )
     assert {path: path.read_bytes() for path in folder.iterdir() if path.suffix != ".sqlite-wal"} == there
     assert presage("log", "verify", "--data", folder).code == 0

@@ -35,12 +35,12 @@ def serve(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.Captur
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
-        (["--host", "0.0.0.0", "--allowed-host", "*"], "only this machine"),
-        (["--host", "::", "--allowed-host", "*"], "only this machine"),
-        (["--host", "0.0.0.0", "--token-file", "token"], "needs to know its names"),
+        (["--host", "0.0.0.0", "--allowed-host", "*"], "this machine only"),
+        (["--host", "::", "--allowed-host", "*"], "this machine only"),
+        (["--host", "0.0.0.0", "--token-file", "token"], "needs its host names"),
         (["--host", "no.such.host.invalid"], "host is unknown"),
         (["--host", "192.0.2.1", "--token-file", "token"], "cannot be used"),
-        (["--token-file", "short"], "does not hold a token"),
+        (["--token-file", "short"], "has no valid token"),
         (["--token-file", "nowhere"], "cannot be read"),
         (["--task", "nowhere.toml"], "nowhere.toml"),
         (["--body-bytes", "0"], "body_bytes"),

@@ -235,7 +235,7 @@ def test_an_expected_loss_does_not_depend_on_its_own_outcome_or_any_later_one() 
 def test_a_forecaster_without_experts_says_why_there_is_nothing_to_weigh_or_compare() -> None:
     subject = Subject(3, 2, HORIZONS)
     watch = watched(play(happen(800)), subject)
-    assert "not a mixture" in weights_panel(watch, "residual-table").why
+    assert "single forecaster" in weights_panel(watch, "residual-table").why
     panel = loss_panel(watch)
     assert panel.direct is None
     assert panel.recent is not None

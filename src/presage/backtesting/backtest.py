@@ -6,13 +6,14 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from presage.backtesting.families import proxy_pair, stand_ins
+from presage.backtesting.families import stand_ins
 from presage.backtesting.leak_check import LeakCheck, check_leaks
 from presage.backtesting.outcome_rates import OutcomeRates, outcome_rates
 from presage.backtesting.over_time import OverTime, TimeBlocks, ahead_since, block_means, losses_over_time, time_blocks
+from presage.backtesting.proxy_gain import gain_of_proxy, gain_over_shuffled, known_from
 from presage.backtesting.replay import Said, replay
 from presage.backtesting.score_columns import score_json
-from presage.backtesting.scores import Score, gain_over, percent_of, plain_json, score_log
+from presage.backtesting.scores import Score, plain_json, score_log
 from presage.backtesting.segments import Compared, Segment, score_segments, segments_json
 from presage.backtesting.verdict import ProxyGain, loss_of, verdict
 from presage.drivers.counting.episodes import can_count, stretch_mixture
@@ -27,7 +28,7 @@ from presage.logs.signals import NEVER_AT
 from presage.metrics.bootstrap import LEAST, bootstrap_mean
 from presage.metrics.intervals import Interval
 from presage.metrics.losses import log_loss
-from presage.spaces import EMPTY, Array, Spaces
+from presage.spaces import Array, Spaces
 from presage.task.task import Task
 from presage.timeline.arrivals import as_rounds
 from presage.timeline.episode import NEVER, Episode
@@ -155,7 +156,10 @@ class Backtest:
     @property
     def judged(self) -> list[str]:
         """The verdict without warnings and the base rate."""
-        return verdict(self.scores, self.proxy_gain, self.leak_check, DEFAULT, warned=bool(self.warnings))
+        if self.rates.one_outcome:
+            return [self.rates.one_outcome]
+        note, warned = self.rates.seldom, bool(self.warnings)
+        return verdict(self.scores, self.proxy_gain, self.leak_check, DEFAULT, warned=warned, note=note)
 
     def as_json(self, seconds: BacktestSeconds) -> dict[str, Any]:
         """The results as JSON values."""
@@ -173,6 +177,7 @@ class Backtest:
             **self.rates.as_json(),
             "proxy_gain": gain and {"forecaster": gain.name, **plain_json(gain.over.as_json())},
             "gain_percent": gain and plain_json(gain.percent._asdict()),
+            "gain_percent_over_shuffled": gain and plain_json(gain.shuffled_json()),
             "by": segments_json(self.segments, self.compared),
             "over_time": self.over_time.as_json(),
         }
@@ -232,8 +237,9 @@ def run_backtest(
         costs = delay_costs(forecasters, said, episode, seed, tell)
         scores = {name: score.with_delay_cost(costs[name]) for name, score in scores.items()}
     blocks = time_blocks(rows.shown_at, scored, in_rows=task.in_rows)
-    gain = _proxy_gain(said, episode.y, new, first, scores)
+    gain = gain_of_proxy(said, episode.y, new, first, scores)
     if gain:
+        gain = gain_over_shuffled(gain, forecasters[gain.name], said, episode, new=new, first=first, seed=seed)
         lead = log_loss(said[gain.over.against], episode.y) - log_loss(said[gain.name], episode.y)
         since = ahead_since(lead, first)
         gain = gain._replace(since=None if since is None else blocks.told(int(rows.shown_at[since])))
@@ -249,30 +255,9 @@ def run_backtest(
         check_leaks(forecasters, spaces, episode, seed),
         said,
         compared,
-        tuple(score_segments(task, columns, said, _from(first, episode.y), compared)),
+        tuple(score_segments(task, columns, said, known_from(first, episode.y), compared)),
         rows.warnings,
     )
-
-
-def _proxy_gain(said: Said, y: Array, new: Array, first: int, scores: dict[str, Score]) -> ProxyGain | None:
-    """The gain of the proxy by what was said of outcomes y [N]."""
-    pair = proxy_pair({name: loss_of(score) for name, score in scores.items()})
-    if pair is None:
-        return None
-    ours, direct = pair
-    learnt = _from(first, y)
-    over, loss = gain_over(said, learnt, new, ours, direct), log_loss(said[direct], learnt)
-
-    def percent(nats: Interval, losses: Array) -> Interval:
-        return nats if np.isnan(nats.mean) else percent_of(nats, float(np.nanmean(losses, dtype=np.float64)))
-
-    everywhere = gain_over(said, y, new, ours, direct)
-    return ProxyGain(ours, everywhere, over, percent(over.overall, loss), percent(over.new_instances, loss[new]))
-
-
-def _from(first: int, y: Array) -> Array:
-    """The outcomes [N] of the rows from the first that was shown once some outcome was known; the others as unknown."""
-    return np.where(np.arange(len(y)) >= first, y, EMPTY)
 
 
 def _compared(scores: dict[str, Score], gain: ProxyGain | None) -> Compared:

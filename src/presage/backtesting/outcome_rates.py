@@ -6,11 +6,15 @@ import numpy as np
 
 from presage.dataframes import Columns, columns_of
 from presage.logs.rows import LogRows
+from presage.proxies.judge import SELDOM, one_value
 from presage.spaces import Array
 from presage.task.task import Task
 
 MOST = 6
 """How many values of the proxy, and of the outcome, the terminal and the top of the page show; files have all."""
+
+MOSTLY_ABSENT = 0.02
+"""If the proxy of a smaller share of rows is anything but absent, the verdict says so."""
 
 NOT_KNOWN = "not known"
 """What tables call the proxy of rows of which it never became known."""
@@ -23,6 +27,7 @@ class OutcomeRates(NamedTuple):
     values: tuple[str, ...]
     outcomes: tuple[str, ...]
     counts: Array  # int64 [Z + 1, Y]: the last are rows whose proxy is not known
+    absent: int | None = None  # the value of the proxy that stands for its absence
 
     @property
     def total(self) -> Array:
@@ -42,6 +47,30 @@ class OutcomeRates(NamedTuple):
             rest = known - int(self.total[often].sum())
             shares.append(f"{len(self.outcomes) - len(often)} others {_share(rest, known)}")
         return f"The outcome is known for {known:,} predictions: {', '.join(shares)}."
+
+    @property
+    def one_outcome(self) -> str:
+        """That all known outcomes are the same, and what to check; nothing where they differ."""
+        came = np.flatnonzero(self.total)
+        if len(came) != 1:
+            return ""
+        return f"{one_value(int(self.total.sum()))}."
+
+    @property
+    def seldom(self) -> str:
+        """That few rows have a proxy; nothing where many do.
+
+        >>> OutcomeRates("opened", ("no", "yes"), ("lost", "won"), np.array([[6, 1], [1, 2], [20, 6]])).seldom
+        'Only 28 % of rows ever have a proxy (opened): on the others it cannot help.'
+        """
+        sizes = self.counts.sum(axis=1)
+        known = 1 - sizes[-1] / sizes.sum()
+        if known < SELDOM:
+            return f"Only {100 * known:.0f} % of rows ever have a proxy ({self.proxy}): on the others it cannot help."
+        if self.absent is None or (present := known - sizes[self.absent] / sizes.sum()) >= MOSTLY_ABSENT:
+            return ""
+        rest = f"the others count as {self.values[self.absent]}"
+        return f"Only {100 * present:.1f} % of rows ever have a proxy ({self.proxy}): {rest}."
 
     def text_table(self) -> tuple[list[str], list[list[str]]]:
         """P(outcome given proxy) with counts: head and rows, of the most frequent values, and all rows in the end."""
@@ -97,7 +126,7 @@ def outcome_rates(task: Task, rows: LogRows, proxy: str | None) -> OutcomeRates:
     z, y = rows.proxy(proxy).symbols[known].astype(np.int64), rows.outcome.symbols[known]
     cells = np.where(z < 0, symbols, z) * outcomes + y
     counts = np.bincount(cells, minlength=(symbols + 1) * outcomes).reshape(symbols + 1, outcomes)
-    return OutcomeRates(sign.name, sign.values, task.outcome.values, counts)
+    return OutcomeRates(sign.name, sign.values, task.outcome.values, counts, sign.absent_symbol)
 
 
 def _frequent(sizes: Array) -> list[int]:

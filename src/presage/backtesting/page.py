@@ -66,19 +66,25 @@ StandIns = Mapping[str, str]
 
 
 def page_top(found: Backtest) -> str:
-    """What stands above the verdict: warnings of the log, how often outcomes come, and what the early sign tells."""
+    """What stands above the verdict: warnings of the log, and how often each outcome comes."""
     warned = "".join(
         f'<div class="warning"><p><b>{html.escape(warning.words)}</b></p><p><small>{html.escape(warning.kind)}'
         f"{html.escape(_evidence(warning.evidence))}</small></p></div>"
         for warning in found.warnings
     )
-    head, rows = found.rates.text_table()
-    return warned + paragraph(found.rates.sentence) + table(head, rows, strong=len(rows) - 1)
+    return warned + paragraph(found.rates.sentence)
 
 
 def _evidence(figures: Mapping[str, Any]) -> str:
     return "".join(f", {name} {value:.4g}" if isinstance(value, float) else f", {name} {value}"
                    for name, value in figures.items())  # fmt: skip
+
+
+def rates_section(found: Backtest) -> PageSection:
+    """How often each outcome comes, given each value of the early sign."""
+    head, rows = found.rates.text_table()
+    words = "How often each outcome comes, by what the early sign said. The more the lines differ, the more it tells."
+    return PageSection("What the early sign tells", paragraph(words) + table(head, rows, strong=len(rows) - 1))
 
 
 def meaning_section(found: Backtest) -> PageSection:

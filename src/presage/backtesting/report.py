@@ -13,6 +13,7 @@ from presage.backtesting.page import (
     loss_section,
     meaning_section,
     page_top,
+    rates_section,
     reliability_section,
     run_section,
     score_section,
@@ -46,6 +47,7 @@ def report_files(task: Task, rows: LogRows, found: Backtest, run: BacktestRun) -
     weights = default_weights(task, rows, found, run.proxy)
     shown = stand_ins({name: loss_of(score) for name, score in found.scores.items()})
     sections = [
+        rates_section(found),
         meaning_section(found),
         score_section(found),
         *([segment_section(found)] if found.segments else []),

@@ -1,5 +1,6 @@
 """Scores by segment: the rows of a log cut by a column, each part scored on its own."""
 
+import re
 from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
@@ -19,9 +20,13 @@ from presage.task.features import Category
 from presage.task.task import Task
 
 MOST = 20
-"""How many values of a column are told apart, the most frequent; a column with more numbers is cut at quartiles."""
+"""How many values of a column are told apart, the most frequent; a column with more numbers is cut at quartiles, one
+with more times into months, or years."""
 
 OTHER, EMPTY_CELL = "other", "no value"
+
+DATE = re.compile(r"\d{4}-\d{2}-\d{2}($|[ T])")
+"""How a time begins where a column is read as text."""
 
 UNKNOWN = Interval(np.nan, np.nan, np.nan)
 
@@ -59,7 +64,10 @@ def parts_of(task: Task, by: str, words: Array) -> Iterator[tuple[str, Array]]:
     sizes: Array = np.bincount(place[there], minlength=len(values))
     numbers = _numbers(values[sizes > 0])
     named = any(isinstance(feature, Category) and by in (feature.name, feature.column) for feature in task.instance)
-    if numbers is not None and np.count_nonzero(sizes) > MOST and not named:
+    many = np.count_nonzero(sizes) > MOST and not named
+    if many and all(map(DATE.match, values[sizes > 0])):
+        yield from _by_time(np.where(there, values[place], ""))
+    elif many and numbers is not None:
         each = np.full(len(values), np.nan)
         each[sizes > 0] = numbers
         yield from _by_number(np.where(there, each[place], np.nan))
@@ -80,6 +88,19 @@ def _numbers(values: Array) -> Array | None:
     except ValueError:
         return None
     return numbers if np.isfinite(numbers).all() else None
+
+
+def _by_time(words: Array) -> Iterator[tuple[str, Array]]:
+    """Months in their order, or years where there would be too many; rows without a time have "".
+
+    >>> [(name, rows.tolist()) for name, rows in _by_time(np.array(["2024-02-01", "", "2024-01-31 10:00:00"]))]
+    [('2024-01', [False, False, True]), ('2024-02', [True, False, False])]
+    """
+    spans = words.astype("U7")
+    if len(np.unique(spans[spans != ""])) > MOST:
+        spans = words.astype("U4")
+    for span in np.unique(spans[spans != ""]):
+        yield str(span), spans == span
 
 
 def _by_number(numbers: Array) -> Iterator[tuple[str, Array]]:
@@ -111,7 +132,8 @@ def score_segments(task: Task, columns: dict[str, Array], said: Said, y: Array, 
             gain = UNKNOWN
         else:
             gain = _mean((losses[compared.direct] - losses[compared.ours])[known])
-        percent = percent_of(gain, found[compared.direct].mean) if compared.direct else UNKNOWN
+        varies = len(np.unique(y[known])) > 1  # of one outcome value there is next to no log loss to take percents of
+        percent = percent_of(gain, found[compared.direct].mean) if compared.direct and varies else UNKNOWN
         return Segment(by, value, int(rows.sum()), int(known.sum()), found, gain, percent)
 
     return list(over_cores(score, range(len(parts))))

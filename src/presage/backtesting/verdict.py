@@ -2,7 +2,7 @@
 
 import math
 from enum import Enum
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from presage.backtesting.leak_check import LeakCheck
 from presage.backtesting.scores import OverDirect, Score
@@ -24,20 +24,24 @@ class Worth(Enum):
 
 
 def worth(percent: Interval) -> Worth:
-    """What a gain in percent of the direct log loss comes to.
+    """What a gain in percent of log loss comes to.
 
-    >>> [worth(Interval(*each)).name for each in ((2.1, 1.4, 2.8), (0.1, -0.1, 0.3), (3.3, -3.0, 9.6))]
-    ['GAIN', 'NONE', 'UNCLEAR']
+    >>> [worth(Interval(*each)).name for each in ((2.1, 1.4, 2.8), (0.1, -0.1, 0.3), (0.4, 0.1, 0.7), (3.3, -3.0, 9.6))]
+    ['GAIN', 'NONE', 'UNCLEAR', 'UNCLEAR']
     """
-    if percent.high < 100 * WORTH_HAVING:
+    least = 100 * WORTH_HAVING
+    if percent.high < least:
         return Worth.NONE
-    return Worth.GAIN if percent.low > 0 else Worth.UNCLEAR
+    return Worth.GAIN if percent.low > 0 and percent.mean >= least else Worth.UNCLEAR
 
 
 class ProxyGain(NamedTuple):
     """What the proxy gains: the best forecaster that learns through it, against the best that does not.
 
     Before any outcome is known both say the same: rows that were shown by then would water the gain down.
+
+    Tables that learn through a proxy also pool more than direct ones, and so may be ahead with one that tells nothing.
+    That is why there is a second opponent: the same forecaster, with the values of the proxy shuffled among the rows.
     """
 
     name: str
@@ -46,29 +50,64 @@ class ProxyGain(NamedTuple):
     percent: Interval  # the same gain in percent of the direct forecaster's log loss
     percent_new: Interval  # and on new instances
     since: str | None = None  # from when on it has been ahead, summed from the first known outcome
+    over_shuffled: Interval | None = None  # the gain over itself with shuffled values, in percent
+    over_shuffled_new: Interval | None = None  # and on new instances
+
+    @property
+    def sure(self) -> Interval:
+        """The gain over the harder of both opponents, in percent: what a verdict is about."""
+        return _lesser(self.percent, self.over_shuffled)
+
+    @property
+    def sure_new(self) -> Interval:
+        """The same on new instances."""
+        return _lesser(self.percent_new, self.over_shuffled_new)
 
     @property
     def helps(self) -> bool:
         """Whether it is worth using, over all rows or on new instances."""
-        return Worth.GAIN in (worth(self.percent), worth(self.percent_new))
+        return Worth.GAIN in (worth(self.sure), worth(self.sure_new))
 
     @property
     def useless(self) -> bool:
         """Whether it is not worth using over all rows, for certain, and not seen to be on new instances."""
-        return worth(self.percent) is Worth.NONE and not self.helps
+        return worth(self.sure) is Worth.NONE and not self.helps
+
+    @property
+    def pools(self) -> bool:
+        """Whether it is ahead of the direct one, and most of that is there with shuffled values, too."""
+        most = self.percent.low > 0 and self.sure.mean < self.percent.mean / 2
+        return most and worth(self.sure) is not Worth.GAIN
+
+    def shuffled_json(self) -> dict[str, Any]:
+        """The gain over itself with shuffled values, in percent."""
+        none = Interval(math.nan, math.nan, math.nan)
+        overall, new = self.over_shuffled or none, self.over_shuffled_new or none
+        return overall._asdict() | {"new_instances": new._asdict()}
+
+
+def _lesser(gain: Interval, other: Interval | None) -> Interval:
+    return other if other and other.mean < gain.mean else gain
 
 
 def verdict(
-    scores: Scores, gain: ProxyGain | None, leaks: LeakCheck, default: str, *, warned: bool = False
+    scores: Scores, gain: ProxyGain | None, leaks: LeakCheck, default: str, *, warned: bool = False, note: str = ""
 ) -> list[str]:
     """Sentences from the most to the least important: the early sign, what to do next, and then the figures.
 
-    `warned` is whether there are warnings of the log, which come first then.
+    `warned` is whether there are warnings of the log, which come first then; `note` is what is odd about the proxy.
     """
     after = (
         ["Next: look into the warnings first; what follows holds only if they have a good reason."] if warned else []
     )
-    said = [*_proxy(gain), *after, *_next(scores, gain, default), *_nats(gain), _best(scores)]
+    said = [
+        *_proxy(gain),
+        *([note] if note else []),
+        *after,
+        *_next(scores, gain, default),
+        *_nats(gain),
+        _best(scores),
+    ]
     said += [*_default(scores, default), *_waiting(scores, default)]
     if leaks.moved:
         return [f"Do not trust these numbers: {leaks.moved:,} scores moved when later labels were changed.", *said]
@@ -110,19 +149,25 @@ def _proxy(gain: ProxyGain | None) -> list[str]:
     if math.isnan(gain.percent.mean):
         why = "no outcome was known before the last predictions that can be scored"
         return [f"Too little data to tell whether the early sign is worth using: {why}."]
-    found = worth(gain.percent)
+    found = worth(gain.sure)
     overall = {
-        Worth.GAIN: f"Using the early sign lowers log loss by {_percent(gain.percent)}.",
-        Worth.NONE: f"Not worth using: {_at_most(gain.percent)}.",
-        Worth.UNCLEAR: f"Too little data to tell whether the early sign is worth using: {_anything(gain.percent)}.",
+        Worth.GAIN: f"Using the early sign lowers log loss by {_percent(gain.sure)}.",
+        Worth.NONE: f"Not worth using: {_at_most(gain.sure)}.",
+        Worth.UNCLEAR: f"Too little data to tell whether the early sign is worth using: {_anything(gain.sure)}.",
     }[found]
     if gain.since is not None and found is Worth.GAIN:
         overall += f" It has been ahead since {gain.since}, summed from the first known outcome on."
-    return [overall, _on_new(gain)]
+    return [overall, _on_new(gain), *([_pooling(gain)] if gain.pools else [])]
+
+
+def _pooling(gain: ProxyGain) -> str:
+    """Why a forecaster that is ahead does not owe it to the early sign."""
+    ahead = f"{gain.name} is ahead of {gain.over.against} by {_percent(gain.percent)}"
+    return f"{ahead}, but most of that remains when the values of the sign are shuffled: it comes from pooling items."
 
 
 def _on_new(gain: ProxyGain) -> str:
-    percent, where = gain.percent_new, "on new items (a known proxy, no outcome yet)"
+    percent, where = gain.sure_new, "on new items (a known proxy, no outcome yet)"
     if math.isnan(percent.mean):
         return f"There are too few predictions {where} to tell what it does there."
     return {
@@ -151,11 +196,15 @@ def _at_most(percent: Interval) -> str:
     """A gain that is certainly too small."""
     if percent.high <= 0:
         return f"the early sign raises log loss by {_percent(_turned(percent))}"
+    if percent.low > 0:
+        return f"the early sign lowers log loss by only {_percent(percent)}"
     return f"the early sign lowers log loss by at most {percent.high:.1f} %"
 
 
 def _anything(percent: Interval) -> str:
     """A gain of which little is known: how log loss may change."""
+    if percent.low > 0:
+        return f"it lowers log loss by {_percent(percent)}, which may be too little to matter"
     return f"it changes log loss by anything from {-percent.high:+.1f} % to {-percent.low:+.1f} %"
 
 

@@ -19,7 +19,7 @@ class Artist:
 
     def __init__(self) -> None:
         command = [sys.executable, "-m", "presage.charts.artist"]
-        # A session of its own: an interrupt is for us, who then close it.
+        # A session of its own: an interrupt reaches us, and we then close it.
         self._process = Popen(command, stdin=PIPE, stdout=PIPE, start_new_session=True)
         self._rehearsed = 0
 
@@ -31,7 +31,7 @@ class Artist:
         self._process.communicate()
 
     def rehearse(self, figure: Figure, *shown: Any) -> None:
-        """Draw something like what will be wanted, for nobody: the second time takes a third of the first."""
+        """Draw something similar in advance and discard it: a second drawing takes a third of the time."""
         self._ask(figure, shown)
         self._rehearsed += 1
 
@@ -58,11 +58,11 @@ class Artist:
         return str(json.loads(line))
 
     def _gone(self) -> OutputError:
-        return OutputError("the process that draws has ended", self._process.wait(), "look for free memory")
+        return OutputError("the drawing process died", self._process.wait(), "check that enough memory is free")
 
 
 def main() -> None:
-    """Draw what is asked for until nobody asks any more."""
+    """Draw what is requested until no more requests come."""
     for line in sys.stdin.buffer:
         module, name, shown = json.loads(line)
         _write(sys.stdout.buffer, drawn(getattr(importlib.import_module(module), name), *shown))

@@ -34,7 +34,7 @@ class Times(NamedTuple):
         return alt.X(f"{field}:{self.kind}", title=self.title, scale=scale, axis=axis)
 
     def told(self, field: str) -> Any:
-        """What a pointer resting on a mark is told of the moment."""
+        """The tooltip of a mark."""
         if not self.dates:
             return alt.Tooltip(f"{field}:Q", title=self.title)
         return alt.Tooltip(f"{field}:T", title="from", format="%Y-%m-%d %H:%M", timeUnit="utcyearmonthdatehoursminutes")
@@ -102,16 +102,16 @@ def _moments(times: Times, marks: Mapping[str, float]) -> list[Any]:
 
 
 ALIKE = 1e-4
-"""Who comes within so many nats of the least loss wins as well; if all do, nobody wins."""
+"""A forecaster within this many nats of the lowest loss wins as well; if all are, there is no winner."""
 
 CLOSE, FAR = "#c6c6c6", "#fbfbfb"
 """The shades of families that do not win: darker ones come nearer."""
 
 
 def winners_chart(times: Times, losses: Mapping[str, Array]) -> Any:
-    """A row for each family, a cell for each block of time [B]; winners' cells have the colours of their families.
+    """One row per family, one cell per block of time [B]; winners' cells have the colours of their families.
 
-    A tie has several winners. Blocks are blank in which all are alike, or nothing is known.
+    A tie has several winners. A block is blank if all are equal, or nothing is known.
     """
     names, values = list(losses), np.stack(list(losses.values()))  # [K, B]
     known = ~np.isnan(values).any(axis=0)

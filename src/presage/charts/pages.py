@@ -1,7 +1,8 @@
-"""One HTML page that needs no network: what it draws with is inside, and it forbids itself to fetch anything."""
+"""One HTML page that needs no network: its scripts are inside, and its content policy lets it fetch nothing."""
 
 import html
 import json
+import re
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
@@ -33,7 +34,8 @@ body { font: 16px/1.5 Helvetica, Arial, sans-serif; color: #1a1a1a; background: 
 h1 { font-size: 1.6rem; line-height: 1.25; } h2 { font-size: 1.2rem; margin: 2.6rem 0 .4rem; }
 p { max-width: 46rem; } .lead { font-size: 1.1rem; border-left: 4px solid #0072B2; padding-left: .9rem; }
 .lead p { margin: .5rem 0; } .caption { margin: 1.2rem 0 .2rem; font-weight: bold; font-size: .95rem; }
-.lead p:first-child { font-weight: bold; }
+.lead p:first-child, .lead .next { font-weight: bold; }
+.whole { white-space: nowrap; }
 .warning { background: #fdecea; border-left: 6px solid #c00000; padding: .5rem .9rem; margin: .6rem 0;
   max-width: 46rem; }
 .warning p { margin: .2rem 0; } .warning small { color: #444; }
@@ -74,7 +76,7 @@ def page(title: str, lead: Sequence[str], sections: Sequence[PageSection], foot:
             '<meta name="viewport" content="width=device-width, initial-scale=1">',
             f'<meta http-equiv="Content-Security-Policy" content="{POLICY}">',
             f'<link rel="icon" href="data:,"><style>{STYLE}</style></head><body>',
-            f'<h1>{html.escape(title)}</h1>{top}<div class="lead">{"".join(map(paragraph, lead))}</div>',
+            f'<h1>{html.escape(title)}</h1>{top}<div class="lead">{"".join(map(_sentence, lead))}</div>',
             *bodies,
             f"<footer>{html.escape(foot)}</footer>",
             f'<script type="text/javascript">{_bundle()}</script>' if panels else "",
@@ -85,7 +87,20 @@ def page(title: str, lead: Sequence[str], sections: Sequence[PageSection], foot:
 
 def paragraph(text: str) -> str:
     """Plain text as a paragraph."""
-    return f"<p>{html.escape(text)}</p>"
+    return f"<p>{_whole(text)}</p>"
+
+
+WHOLE = re.compile(r"\d[\d.,]* %|\d{4}-\d{2}-\d{2}")
+"""What stands on one line: percentages and dates."""
+
+
+def _whole(text: str) -> str:
+    return WHOLE.sub(r'<span class="whole">\g<0></span>', html.escape(text))
+
+
+def _sentence(text: str) -> str:
+    """A sentence of the verdict; what to do next stands out."""
+    return f'<p class="next">{_whole(text)}</p>' if text.startswith("Next: ") else paragraph(text)
 
 
 def table(head: Sequence[str], rows: Sequence[Sequence[str]], *, strong: int | None = None) -> str:

@@ -34,10 +34,12 @@ SHARE = click.FloatRange(0.0, 1.0)
 @click.command(epilog="Example: presage data simulate shop --out shop.parquet --rows 100000 --drift")
 @click.argument("world", type=click.Choice(list(WORLDS)))
 @click.option("--out", type=click.Path(path_type=Path), required=True, metavar="FILE", help="A .parquet or .csv file.")
-@click.option("--rows", type=click.IntRange(min=1), metavar="N", help="How many predictions; else as the world deals.")
+@click.option(
+    "--rows", type=click.IntRange(min=1), metavar="N", help="Predictions; as many as the world has, if left out."
+)
 @seed_option
 @set_option
-@click.option("--drift", is_flag=True, help="Let the world change in the middle.")
+@click.option("--drift", is_flag=True, help="Let the world change halfway.")
 @click.option("--missing", type=SHARE, default=0.0, metavar="SHARE", help="Leave out this share of the feedback.")
 @click.option("--duplicates", type=SHARE, default=0.0, metavar="SHARE", help="Write this share of the rows twice.")
 @json_option
@@ -74,19 +76,19 @@ PATH = click.Path(path_type=Path)
 
 @click.group(epilog="Example: presage data github --clones clones --out data/github")
 def data() -> None:
-    """Make the tables an experiment is played on out of your own data."""
+    """Make tables for the experiments from your own data, or simulate a log."""
 
 
 @data.command(epilog="Example: presage data github --clones clones --out data/github")
 @click.option("--clones", type=PATH, metavar="DIR", help="A folder of git clones: DIR/NAME or DIR/OWNER/NAME.")
-@click.option("--export", type=PATH, nargs=2, metavar="COMMITS LANGUAGES", help="The two results of the query.")
+@click.option("--export", type=PATH, nargs=2, metavar="COMMITS LANGUAGES", help="Two files with the query's results.")
 @click.option("--query", is_flag=True, help="Print the query to run on BigQuery.")
 @click.option("--out", type=PATH, metavar="DIR", help="Write commits, languages and repos.parquet to this folder.")
 @json_option
 def github(clones: Path | None, export: tuple[Path, Path] | None, query: bool, out: Path | None, as_json: bool) -> int:
-    """Commit histories of repositories, from git clones or from BigQuery's public copy of GitHub.
+    """Make tables of commit histories, from git clones or from BigQuery's public copy of GitHub.
 
-    Repositories are taken to be watched until the newest commit of any of them, so fetch all clones at one time.
+    All repositories count as observed until the newest commit of any of them, so fetch all clones at the same time.
     """
     if sum((clones is not None, export is not None, query)) != 1:
         raise click.UsageError("Give one of --clones, --export and --query.")
@@ -110,15 +112,11 @@ def github(clones: Path | None, export: tuple[Path, Path] | None, query: bool, o
 @data.command(epilog="Example: presage data marketplace events.csv --out data/market --least 100")
 @click.argument("log", type=PATH)
 @click.option("--out", type=PATH, required=True, metavar="DIR", help="Write items, launch and calendar.parquet there.")
-@click.option(
-    "--least", type=click.IntRange(min=1), default=100, show_default=True, help="Leave out items acquired more rarely."
-)
-@click.option(
-    "--prior", type=float, default=1.0, show_default=True, help="Acquisitions of an average item added to each."
-)
+@click.option("--least", type=click.IntRange(min=1), default=100, show_default=True, help="Leave out items with fewer.")
+@click.option("--prior", type=float, default=1.0, show_default=True, help="Average acquisitions to add to each item.")
 @json_option
 def marketplace(log: Path, out: Path, least: int, prior: float, as_json: bool) -> int:
-    """A market out of a log of events: Parquet, CSV or NDJSON with the columns item, user, kind and at.
+    """Make tables of a market from an event log: Parquet, CSV or NDJSON with columns item, user, kind and at.
 
     A kind is acquire, engage or delete. What a user did within 2 days of acquiring an item is the proxy, within 7
     days the outcome.

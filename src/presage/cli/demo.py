@@ -17,15 +17,15 @@ TRIALS = 10
 
 
 @click.command(epilog="Example: presage demo --out out/demo --set new_titles=5")
-@click.option("--out", type=click.Path(path_type=Path), help="Keep the page and the numbers in this folder.")
+@click.option("--out", type=click.Path(path_type=Path), help="Write the report and the numbers to this folder.")
 @seed_option
 @set_option
 @json_option
 def demo(out: Path | None, seed: int, changes: tuple[str, ...], as_json: bool) -> int:
     """Simulate an ebook shop and forecast, purchase by purchase, who will finish the book.
 
-    A third of the book read on day one is known soon, whether it is finished after 90 days. Ends with a table, a
-    sentence and a page to look at.
+    The early sign is how far a buyer gets on day one: book unopened, opened, or a third read. The outcome is whether it
+    is finished within 90 days. Prints a table and a verdict, and writes a report.
     """
     settings = changed(ShopSettings(), changes)
     folder = check_results_folder(out if out else Path(tempfile.gettempdir()) / "presage-demo")
@@ -49,5 +49,5 @@ def demo(out: Path | None, seed: int, changes: tuple[str, ...], as_json: bool) -
     if as_json:
         click.echo(json.dumps(result | {"page": str(page)}))
     show_table(*score_rows(run))
-    console.print(f"\n{verdict(settings, run)}\n\nLook at it: {page}", soft_wrap=True)
+    console.print(f"\n{verdict(settings, run)}\n\nReport: {page}", soft_wrap=True)
     return 0

@@ -1,4 +1,4 @@
-"""The command line: data to stdout, talk to stderr, one-line errors, exit codes that scripts can use.
+"""The command line: data to stdout, everything else to stderr, one-line errors, exit codes that scripts can use.
 
 Exit codes: 0 done, 1 a claim does not hold (with --check), 2 bad input, 130 interrupted.
 """
@@ -14,16 +14,16 @@ from presage.extras import require
 
 COMMANDS = {  # name: where it is, and what it is for
     "backtest": ("presage.cli.backtest:backtest", "Replay your own log and score forecasters on it."),
-    "data": ("presage.cli.data:data", "Make tables for the experiments out of your own data."),
+    "data": ("presage.cli.data:data", "Make tables for the experiments from your own data, or simulate a log."),
     "demo": ("presage.cli.demo:demo", "Simulate an ebook shop and forecast who will finish the book."),
     "fit": ("presage.cli.predict:fit_command", "Learn your own log and keep the model."),
-    "log": ("presage.cli.log:log", "Check, fold, export or import the log of a service."),
+    "log": ("presage.cli.log:log", "Check, replay, export or import the log of a service."),
     "predict": ("presage.cli.predict:predict_command", "Score new rows with what your own log teaches."),
     "proxies": ("presage.cli.proxies:proxies", "Judge early signs on your own log: which to use, and how."),
     "reproduce": ("presage.cli.reproduce:reproduce", "Reproduce figures of the paper and say which claims hold."),
-    "serve": ("presage.cli.serve:serve_command", "Answer predictions over HTTP and learn from what comes back."),
+    "serve": ("presage.cli.serve:serve_command", "Serve predictions over HTTP and learn from feedback."),
     "task": ("presage.cli.task:task", "Write or check the file that describes your problem."),
-    "tune": ("presage.cli.tune:tune_command", "Search the settings of an experiment, as the paper did."),
+    "tune": ("presage.cli.tune:tune_command", "Search for settings of an experiment, as the paper did."),
 }
 
 EXTRA_NEEDED = {"log": "service", "reproduce": "paper", "serve": "service", "tune": "paper"}

@@ -1,4 +1,4 @@
-"""What an experiment is played on: a folder of real data, or an embedded world."""
+"""The data of an experiment: a folder of real data, or an embedded world."""
 
 import hashlib
 from collections.abc import Callable
@@ -18,7 +18,7 @@ Found = TypeVar("Found")
 
 
 def commit_source(data: Path | None, changes: tuple[str, ...], seed: int) -> tuple[CommitHistory, str]:
-    """A commit history, and words that tell it from any other."""
+    """A commit history, and text that identifies it."""
     if data is None:
         world = changed(RepositorySettings(), changes)
         return world.deal(seed), f"embedded, seed {seed}, {world}"
@@ -29,7 +29,7 @@ def commit_source(data: Path | None, changes: tuple[str, ...], seed: int) -> tup
 
 
 def market_source(data: Path | None, changes: tuple[str, ...], seed: int, wanted: int) -> tuple[Market, str]:
-    """A market, and words that tell it from any other; an embedded one has at least `wanted` items unless changed."""
+    """A market, and text that identifies it; an embedded one has at least `wanted` items unless changed."""
     if data is None:
         world = MarketplaceSettings()
         world = changed(replace(world, items=max(world.items, wanted)), changes)
@@ -60,11 +60,12 @@ def _always(same: Found) -> Callable[[int], Found]:
 
 def _no_world(changes: tuple[str, ...]) -> None:
     if changes:
-        raise SettingError("real data has no settings of a world", changes, "leave out --data, or --set world.NAME")
+        wrong = "settings of a world do not apply to real data"
+        raise SettingError(wrong, changes, "leave out --data, or --set world.NAME")
 
 
 def _digest(folder: Path, *names: str) -> str:
-    """Words that name these files by their contents."""
+    """Text that identifies these files by their contents."""
     whole = hashlib.sha256()
     for name in names:
         whole.update((folder / name).read_bytes())

@@ -1,4 +1,4 @@
-"""`presage log`: the log in the data folder of a service, checked, folded, exported, or made from a history."""
+"""`presage log`: verify, replay or export the log of a service, or import a history into a new one."""
 
 import json
 from collections.abc import Iterator
@@ -34,14 +34,14 @@ class LogFolder(NamedTuple):
 
 @click.group(epilog="Example: presage log verify --data shop-data")
 def log() -> None:
-    """Check, fold, export or import the log of a service that is not running."""
+    """Check, replay, export or import the log of a stopped service."""
 
 
 @log.command(epilog="Example: presage log verify --data shop-data")
 @data_option
 @json_option
 def verify(folder: Path, as_json: bool) -> None:
-    """Check the whole log: every entry against the chain of hashes, and all that is kept beside them."""
+    """Check the whole log: every entry against the chain of hashes, and everything derived from them."""
     with _opened(folder) as kept, console.status("checking every entry"):
         found = verify_log(kept.store, kept.horizons)
     bins = found.counters.bins._asdict()
@@ -49,7 +49,7 @@ def verify(folder: Path, as_json: bool) -> None:
         entries = {"entries": found.head.seq, "ids": found.ids, "chain": found.head.chain.hex(), "bins": bins}
         click.echo(json.dumps(entries))
         return
-    show_result(f"The log is whole: {found.head.seq:,} entries, {found.ids:,} ids, chain {found.head.chain.hex()}.")
+    show_result(f"The log is intact: {found.head.seq:,} entries, {found.ids:,} ids, chain {found.head.chain.hex()}.")
     show_result("Bins: " + ", ".join(f"{name} {count:,}" for name, count in bins.items()) + ".")
 
 
@@ -57,9 +57,9 @@ def verify(folder: Path, as_json: bool) -> None:
 @data_option
 @json_option
 def replay(folder: Path, as_json: bool) -> int:
-    """Fold the log from its beginning, and compare with the snapshots that lie beside it.
+    """Compute the state from the whole log, and compare it with the snapshots.
 
-    Exits with 1 if a snapshot of this machine's fingerprint holds something else.
+    Exits with 1 if a snapshot with this machine's fingerprint is different.
     """
     from presage.service.learner.snapshots import fold_log  # noqa: PLC0415 compiled loops take a second to load
 
@@ -71,7 +71,7 @@ def replay(folder: Path, as_json: bool) -> int:
         before = f"{found.predictions:,} predictions before it"
         show_result(f"State {found.state} at position {found.position:,}, {before}.")
         for position, same in found.snapshots.items():
-            show_result(f"Snapshot at {int(position):,}: {'the same' if same else 'SOMETHING ELSE'}.")
+            show_result(f"Snapshot at {int(position):,}: {'the same' if same else 'DIFFERENT'}.")
     return 0 if all(found.snapshots.values()) else 1
 
 
@@ -80,13 +80,13 @@ def replay(folder: Path, as_json: bool) -> int:
 @click.option("--out", type=PATH, required=True, help="The Parquet file to write.")
 @json_option
 def export(folder: Path, out: Path, as_json: bool) -> None:
-    """Write the predictions with what became of them to a Parquet file.
+    """Write all predictions and their feedback to a Parquet file.
 
-    Each row carries the position of its model in the log; `presage backtest FILE --task ... --as-served` shows each row
-    what lay before it, and gives the losses of what was answered.
+    Each row has the log position of the model that predicted it. `presage backtest FILE --task ... --as-served`
+    predicts each row from what lay before that position, and so reproduces the losses of the served predictions.
     """
     if out.suffix != ".parquet":
-        raise OutputError("an exported log is a Parquet file", str(out), "call it NAME.parquet")
+        raise OutputError("an exported log must be a Parquet file", str(out), "name it NAME.parquet")
     check_folder(out.parent).mkdir(parents=True, exist_ok=True)
     with _opened(folder) as kept, progress_bar("log: entries read", kept.store.head.seq) as progress:
         found = export_log(kept.task, kept.store, kept.horizons, out, progress)
@@ -99,16 +99,16 @@ def export(folder: Path, out: Path, as_json: bool) -> None:
 
 @log.command("import", epilog="Example: presage log import log.parquet --task shop.toml --data shop-data")
 @click.argument("source", metavar="LOG")
-@click.option("--task", "task_file", type=PATH, required=True, help="What the log holds.")
+@click.option("--task", "task_file", type=PATH, required=True, help="The task file of the log.")
 @click.option("--data", "folder", type=PATH, required=True, help="The data folder to make.")
-@click.option("--bulk", type=click.IntRange(min=1), default=1000, show_default=True, help="Events learnt at once.")
+@click.option("--bulk", type=click.IntRange(min=1), default=1000, show_default=True, help="Events per batch.")
 @skip_option
 @json_option
 def import_(source: str, task_file: Path, folder: Path, bulk: int, *, skip_bad_lines: bool, as_json: bool) -> None:
-    """Make the data folder of a service that has lived through a log.
+    """Make the data folder that a service would have after a log.
 
-    The log is the one of `presage backtest`, with the same task. Its rows are predicted, and their feedback is learnt,
-    in the order of time; the times in the new log are those of the old.
+    LOG and its task file are those of `presage backtest`. Rows are predicted and feedback is learned in order of time;
+    entries keep the times of the log.
     """
     from presage.service import history  # noqa: PLC0415 compiled loops
 

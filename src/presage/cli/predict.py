@@ -6,7 +6,16 @@ from typing import Any
 
 import click
 
-from presage.cli.output import console, json_option, seed_option, show_progress, tell_edges, tell_exclusions
+from presage.cli.output import (
+    console,
+    json_option,
+    seed_option,
+    show_progress,
+    show_result,
+    skip_option,
+    tell_edges,
+    tell_exclusions,
+)
 from presage.fitting import model as models
 from presage.fitting.model import Model, check_scores_file
 from presage.fitting.model_files import check_model_folder
@@ -17,11 +26,12 @@ PATH = click.Path(path_type=Path)
 def choice_options(command: Any) -> Any:
     """A command with the options that say how a log is learnt."""
     options = (
-        click.option("--task", "task_file", type=PATH, help="What the log holds."),
+        click.option("--task", "task_file", type=PATH, help="The task file of the log."),
         click.option("--forecaster", default="mixture", show_default=True, help="Which forecaster to fit."),
         click.option("--proxy", help="Which of the task's proxies to use; the first if left out."),
         click.option("--until", metavar="TIME", help="Use only what was known by then, in UTC."),
         click.option("--engine", type=click.Choice(["duckdb", "spark"]), default="duckdb", show_default=True),
+        skip_option,
         seed_option,
     )
     for option in reversed(options):
@@ -48,7 +58,8 @@ def fit_command(log: str, model: Path | None, out: Path | None, as_json: bool, *
     if model:
         _check_alone(("--task", "--forecaster", "--proxy", "--seed"))
         found = models.load_model(model)
-        added = found.update(log, until=options["until"], engine=options["engine"])
+        changes = {name: options[name] for name in ("until", "engine", "skip_bad_lines")}
+        added = found.update(log, **changes)
         console.print(
             f"{added.rows:,} new rows, {added.feedback:,} feedback on earlier ones, {added.skipped:,} skipped."
         )
@@ -58,7 +69,8 @@ def fit_command(log: str, model: Path | None, out: Path | None, as_json: bool, *
     _tell_log(found)
     if as_json:
         click.echo(json.dumps(found.as_json()))
-    console.print(f"{found}, {found.open:,} open: {folder}", markup=False, soft_wrap=True)
+    else:
+        show_result(f"{found}, {found.open:,} open: {folder}")
 
 
 @click.command("predict", epilog="Example: presage predict today.csv --model model --out scores.csv")
@@ -91,7 +103,7 @@ def predict_command(
     if save:
         check_model_folder(save)
     if model:
-        _check_alone(("--task", "--forecaster", "--proxy", "--until", "--seed", "--engine"))
+        _check_alone(("--task", "--forecaster", "--proxy", "--until", "--seed", "--engine", "--skip-bad-lines"))
         found = models.load_model(model)
     else:
         found = _fitted(str(log), **options)
@@ -120,7 +132,7 @@ def _tell_log(model: Model) -> None:
     tell_exclusions(model.left_out)
     tell_edges(model.as_json())
     for warning in model.warnings:
-        console.print(warning.text, markup=False, soft_wrap=True)
+        console.print(warning.words, markup=False, soft_wrap=True)
 
 
 def _check_alone(flags: tuple[str, ...]) -> None:

@@ -22,12 +22,12 @@ FOLDERS = {"github": "github", "marketplace": "oulad"}
 
 @click.command(epilog="Example: presage reproduce github --trials 50 --out out/github --check")
 @click.argument("experiment", type=click.Choice([*EXPERIMENTS, "all"]))
-@click.option("--data", type=click.Path(path_type=Path), help="Real data, in a folder; an embedded world if left out.")
+@click.option("--data", type=click.Path(path_type=Path), help="A folder of real data; without it, an embedded world.")
 @click.option("--trials", type=click.IntRange(min=2), default=200, show_default=True, help="Trials to average.")
 @seed_option
-@click.option("--seeds", type=Seeds(), help="Several seeds, such as 0-11: claims are judged on all of their trials.")
+@click.option("--seeds", type=Seeds(), help="Several seeds, such as 0-11; claims are judged on all their trials.")
 @click.option("--settings", type=click.Choice(["paper", "tuned"]), help="The paper's settings, or ours for this data.")
-@click.option("--out", type=click.Path(path_type=Path), help="Keep pictures, tables and settings in this folder.")
+@click.option("--out", type=click.Path(path_type=Path), help="Write pictures, tables and settings to this folder.")
 @click.option("--check", is_flag=True, help="Exit with 1 if a claim fails.")
 @set_option
 @json_option
@@ -47,19 +47,19 @@ def reproduce(  # noqa: PLR0917
 
     \b
     synthetic    Figure 2: regret from adversarial to uniform schedules, and how it grows
-    github       Figures 4 and 5: will a repository stay active, when the repositories asked about shift
-    marketplace  Figures 6 and 7: engagement with items, with new ones every day and without
-    all          the three of them; with --data DIR on DIR/github and DIR/oulad
+    github       Figures 4 and 5: will a repository stay active, while the kind of repository shifts
+    marketplace  Figures 6 and 7: engagement with items, with and without new items every day
+    all          all three; with --data DIR, on DIR/github and DIR/oulad
 
     Each claim has a threshold, and holds or fails if its 95 % interval lies on one side of it; otherwise these trials
-    cannot tell. A setting of an embedded world is changed with --set world.NAME=VALUE. A run that was interrupted goes
-    on where it stopped.
+    cannot tell. Change a setting of an embedded world with --set world.NAME=VALUE. An interrupted run resumes where it
+    stopped.
     """  # noqa: D301 - click wants the backspace itself
     names = EXPERIMENTS if experiment == "all" else (experiment,)
     if experiment == "all" and changes:
-        raise SettingError("--set concerns one experiment", changes, "name the experiment, or leave it out")
+        raise SettingError("--set works with one experiment only", changes, "name the experiment, or leave --set out")
     if seeds and seed:
-        raise SettingError("--seed and --seeds exclude each other", f"{seed}, {seeds}", "leave one of them out")
+        raise SettingError("--seed and --seeds cannot be combined", f"{seed}, {seeds}", "leave one of them out")
     if out:
         check_results_folder(out)
     reports = []
@@ -78,7 +78,7 @@ def reproduce(  # noqa: PLR0917
             forget_parts(what)
     if as_json:
         click.echo(json.dumps(_together(reports) if experiment == "all" else reports[0].as_json()))
-    console.print(f"Pictures and tables: {out}" if out else "Keep pictures and tables with --out DIR.")
+    console.print(f"Pictures and tables: {out}" if out else "Add --out DIR to write pictures and tables.")
     return 1 if check and any(report.fails for report in reports) else 0
 
 

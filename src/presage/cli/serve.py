@@ -1,4 +1,4 @@
-"""`presage serve`: predictions over HTTP, and learning from what comes back."""
+"""`presage serve`: predictions over HTTP, and learning from feedback."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -23,10 +23,8 @@ def limit_options(command: Callable[..., Any]) -> Callable[..., Any]:
 
 
 @click.command("serve", epilog="Example: presage serve --task shop.toml --data shop-data")
-@click.option("--task", "task_file", type=PATH, required=True, help="What is predicted, from which features.")
-@click.option(
-    "--data", "folder", type=PATH, required=True, help="The folder that keeps the log; made if there is none."
-)
+@click.option("--task", "task_file", type=PATH, required=True, help="The task file: what is predicted, from what.")
+@click.option("--data", "folder", type=PATH, required=True, help="The folder for the log; created if missing.")
 @click.option("--host", default="127.0.0.1", show_default=True, help="The address to listen on.")
 @click.option("--port", type=click.IntRange(0, 65535), default=8000, show_default=True, help="0 picks a free port.")
 @click.option(
@@ -34,15 +32,15 @@ def limit_options(command: Callable[..., Any]) -> Callable[..., Any]:
     type=PATH,
     help="A file with the token that requests must carry. Required unless listening on localhost.",
 )
-@click.option("--allowed-host", "names", multiple=True, help="A further name it is called by; '*' for any.")
-@click.option("--model", type=PATH, help="Begin a new folder with what this model has learnt: its log is imported.")
+@click.option("--allowed-host", "names", multiple=True, help="Another host name that clients use; '*' for any.")
+@click.option("--model", type=PATH, help="Start a new folder from a saved model: imports its log.")
 @click.option("--refold", is_flag=True, help="Rebuild the log under the new task or revision.")
 @limit_options
 def serve_command(task_file: Path, folder: Path, host: str, port: int, *, model: Path | None, **options: Any) -> int:
-    """Answer predictions over HTTP, keep what comes back, and learn from it.
+    """Serve predictions over HTTP, record feedback, and learn from it.
 
-    Without a token only this machine is served. It stops on SIGTERM (exit code 0) or an interrupt (130), after the
-    requests under way; it ends with 3 if the disk can no longer be trusted.
+    Without a token it listens on this machine only. On SIGTERM (exit code 0) or an interrupt (130) it finishes the
+    current requests and stops; it exits with 3 if the disk can no longer be trusted.
     """
     from presage.service.serve import serve  # noqa: PLC0415 help does not wait for it
 

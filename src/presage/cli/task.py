@@ -57,7 +57,7 @@ def check(file: Path, log: str | None, engine: str, skip_bad_lines: bool, as_jso
         return 0
     for warning in warnings:
         click.secho(warning.words, bold=True)
-    show_results(["", ""], _told(meaning) + told)
+    show_results(["", ""], _told(meaning | {"signals": _spoken(found)}) + told)
     return 0
 
 
@@ -80,6 +80,15 @@ def init(log: str, out: Path | None) -> int:
         f"Task file: {out}\nRead it, then: presage task check {out} --log {log}", markup=False, soft_wrap=True
     )
     return 0
+
+
+def _spoken(found: Task) -> dict[str, dict[str, Any]]:
+    """The signals as the table shows them: values that only a log can tell are told as such."""
+    signals: dict[str, dict[str, Any]] = _meaning(found)["signals"]
+    for signal in found.signals:
+        if not signal.values and signal.cuts:
+            signals[signal.name] |= {"values": f"{signal.cuts.quantiles} quantiles, found in the log", "edges": None}
+    return signals
 
 
 def _meaning(found: Task) -> dict[str, Any]:

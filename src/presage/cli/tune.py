@@ -1,4 +1,4 @@
-"""`presage tune`: the settings of the networks that suit some data, found the way the paper did."""
+"""`presage tune`: a search for network settings that suit some data, done as in the paper."""
 
 import dataclasses
 import json
@@ -36,22 +36,26 @@ def _values(name: str, default: tuple[float, ...], what: str) -> Callable[[Comma
 
 @click.command("tune", epilog="Example: presage tune marketplace --trials 10 --out out/tuning")
 @click.argument("experiment", type=click.Choice(["github", "marketplace"]))
-@click.option("--data", type=click.Path(path_type=Path), help="Real data, in a folder; an embedded world if left out.")
-@click.option("--trials", type=click.IntRange(min=2), default=10, show_default=True, help="Trials of each combination.")
+@click.option("--data", type=click.Path(path_type=Path), help="A folder of real data; without it, an embedded world.")
+@click.option("--trials", type=click.IntRange(min=2), default=10, show_default=True, help="Trials per combination.")
 @click.option(
     "--search",
     "kind",
     type=click.Choice(["grid", "random"]),
     default="grid",
     show_default=True,
-    help="How the first step tries its values; the second always draws.",
+    help="How the first step picks values; the second always draws them at random.",
 )
-@click.option("--draws", type=click.IntRange(1, 1000), default=Search.draws, show_default=True, help="Random draws.")
+@click.option(
+    "--draws", type=click.IntRange(1, 1000), default=Search.draws, show_default=True, help="Random draws to try."
+)
 @_values("--learning-rates", Search.learning_rates, "Step 1: learning rates of all towers.")
 @_values("--l2s", Search.l2s, "Step 1: L2 of all towers.")
-@click.option("--jobs", type=click.IntRange(min=1), default=1, show_default=True, help="Combinations tried at a time.")
+@click.option(
+    "--jobs", type=click.IntRange(min=1), default=1, show_default=True, help="Combinations tried in parallel."
+)
 @seed_option
-@click.option("--out", type=click.Path(path_type=Path), help="Keep the record of the search in this folder.")
+@click.option("--out", type=click.Path(path_type=Path), help="Write the record of the search to this folder.")
 @set_option
 @json_option
 def tune_command(  # noqa: PLR0917
@@ -68,11 +72,11 @@ def tune_command(  # noqa: PLR0917
     changes: tuple[str, ...],
     as_json: bool,
 ) -> int:
-    """Search settings in two steps, as the paper did: first those of the direct network, then the others.
+    """Search for settings in two steps, as the paper did: first for the direct network, then for the others.
 
     The first step chooses the learning rate and L2 of all towers by direct's loss. The second draws the layers, rate
     and L2 of the tower of h, the rate of g and that of the residual tower, and chooses by the mean of factored's and
-    residual's losses. Worlds and trials are drawn with seeds apart from those that `presage reproduce` reports.
+    residual's losses. Worlds and trials use other seeds than those that `presage reproduce` reports.
     """
     search = Search(kind, learning_rates, l2s, draws=draws, jobs=jobs)
     paper: Any = github.PAPER if experiment == "github" else marketplace.PAPER
@@ -106,7 +110,7 @@ def tune_command(  # noqa: PLR0917
 
 
 def _rows(tried: list[Tried]) -> list[list[str]]:
-    """A row for each combination; a star marks the best of its step."""
+    """One row per combination; a star marks the best of its step."""
     best = [min(one.objective for one in tried if one.step == step) for step in (1, 2)]
     rows = []
     for one in tried:

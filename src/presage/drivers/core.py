@@ -24,7 +24,7 @@ Parameters = tuple[Array, ...]
 
 
 Label = Literal["name", "family"]
-"""What experts are told apart by."""
+"""How experts are labelled."""
 
 
 class ArrayLayout(NamedTuple):
@@ -57,7 +57,7 @@ class Learning(Protocol):
         ...
 
     def restore(self, tensors: dict[str, Array], predictions: int) -> None:
-        """Go on from what another learner of the same forecaster had kept."""
+        """Continue from what another learner of the same forecaster saved."""
         ...
 
 
@@ -160,7 +160,7 @@ class TableLearning:
         return self._learnt._asdict()
 
     def restore(self, tensors: dict[str, Array], predictions: int) -> None:
-        """Go on from other counts and scores."""
+        """Continue from other counts and scores."""
         self._learnt = LearntCounts(*(tensors[name].copy() for name in LearntCounts._fields))
         self.predictions = predictions
 

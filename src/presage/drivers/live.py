@@ -1,4 +1,4 @@
-"""Events one by one, on the core that serves: what a learner says here, a service would say."""
+"""Events one by one, on the core that serves: a learner here predicts exactly what a service would."""
 
 from dataclasses import dataclass
 from typing import Any, NamedTuple
@@ -38,9 +38,9 @@ class OpenRow:
 class Learner:
     """A forecaster that predicts and learns from events in the order they happen.
 
-    Training that falls due after a round (see `Replay`) is done at the next prediction, when all feedback of the
-    round has come. Feedback must name the id of a prediction; a prediction is open until both its proxy and its
-    outcome are known, or `close` gives up on it.
+    Training due after a round (see `Replay`) happens at the next prediction, when all feedback of the round has come.
+    Feedback must name the id of a prediction; a prediction is open until both its proxy and its outcome are known, or
+    until `close` ends the wait.
 
     >>> from presage import Spaces, factored_table
     >>> learner = Learner(factored_table(Spaces(instances=10, proxies=4, outcomes=2)), key=0)
@@ -64,12 +64,12 @@ class Learner:
 
     @property
     def state(self) -> State:
-        """What has been learnt so far; a copy, so that nothing learnt later changes it."""
+        """What has been learned so far; a copy, which later learning does not change."""
         return self._learning.state
 
     @property
     def open(self) -> int:
-        """How many predictions wait for feedback."""
+        """How many predictions are waiting for feedback."""
         return len(self._open)
 
     def predict(self, x: Any) -> Prediction:
@@ -84,7 +84,7 @@ class Learner:
         return prediction
 
     def nowcast(self, id: int) -> Array:
-        """The log-probabilities of an open prediction's outcome, through its proxy once that is known."""
+        """The log-probabilities of an open prediction's outcome, given its proxy once that is known."""
         row = self._find(id)
         if row.z == EMPTY:
             return self._core.predict(self._learning.parameters(), row.x).log_probabilities[0]
@@ -116,7 +116,7 @@ class Learner:
         del self._open[id]
 
     def rehearse(self) -> None:
-        """Take the training steps that are due now, if any are; the next prediction would do it."""
+        """Take the training steps that are due now, if any; otherwise the next prediction takes them."""
         if self._learning.predictions != self.predictions:
             self._learning.learn(self._nothing, self._nothing, self.predictions)
 
@@ -137,4 +137,4 @@ class Learner:
 
 
 def _repeated(kind: str, id: int) -> RepeatedFeedbackError:
-    return RepeatedFeedbackError(f"the {kind} of this prediction is known already", id, f"send each {kind} only once")
+    return RepeatedFeedbackError(f"this prediction already has its {kind}", id, f"send each {kind} only once")

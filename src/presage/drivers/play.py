@@ -1,4 +1,4 @@
-"""Whole episodes on the fastest road: tables are counted, everything else runs as one XLA program."""
+"""Whole episodes the fastest way: tables are counted, everything else runs as one XLA program."""
 
 from typing import Any
 
@@ -14,7 +14,7 @@ from presage.timeline.episode import Episode
 
 
 def play(forecaster: Forecaster, episode: Episode, key: Any) -> Array:
-    """The log loss of each round, [T]: predict, then reveal.
+    """The log loss of each round, [T]; feedback is revealed only after the prediction.
 
     >>> from presage import Delays, Spaces, factored_table
     >>> episode = Episode.fixed([0, 0, 0], [0, 0, 0], [1, 1, 1], Delays(proxy=0, outcome=1))
@@ -22,7 +22,7 @@ def play(forecaster: Forecaster, episode: Episode, key: Any) -> Array:
     (3,)
     """
     if episode.trials is not None:
-        raise ShapeError("one episode is played at a time here", episode.z.shape, "use play_trials for several")
+        raise ShapeError("this function takes a single episode", episode.z.shape, "use play_trials for several")
     if can_count(forecaster):
         check_key(key)
         return count_experts(forecaster, Episode.stack([episode])).own[0]

@@ -1,4 +1,4 @@
-"""Trials played part by part: each finished part is kept, so that an interrupted run goes on where it stopped."""
+"""Trials played part by part: each finished part is kept, so that an interrupted run resumes where it stopped."""
 
 import hashlib
 import json
@@ -33,7 +33,7 @@ def play_parts(
     """The curves of all trials; `play` is given the numbers of some of them.
 
     `what` says all that the curves depend on, apart from the code. Finished parts lie in the user's cache folder until
-    they are forgotten. `progress` is told of trials that need not be played again; `play` tells of the others.
+    they are forgotten. `progress` is called for trials that need not be played again; `play` reports the others.
     """
     folder = parts_folder(what)
     size = min(trials, PART if jax.default_backend() == "cpu" else PART_GPU)
@@ -55,7 +55,7 @@ def forget_parts(what: dict[str, Any]) -> None:
 
 @cache
 def _code() -> str:
-    """A digest of this package: parts that other code played are not gone on with."""
+    """A digest of this package: parts made by other code are not used."""
     whole = hashlib.sha256()
     for path in sorted(Path(__file__).parent.parent.rglob("*.py")):
         whole.update(path.read_bytes())

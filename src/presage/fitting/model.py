@@ -48,7 +48,7 @@ class ScoredRows(Table):
         try:
             write_file(path, data)
         except OSError as error:
-            remedy = f"make room or choose another file ({error.strerror})"
+            remedy = f"free some space or choose another file ({error.strerror})"
             raise OutputError("the scores could not be written", str(path), remedy) from error
         return path
 
@@ -135,7 +135,9 @@ class Model:
             said[known] = nowcast_rows(self._fitted.forecaster, parameters, x, found.proxies[known])
         return self._scored(found, said)
 
-    def update(self, log: Any, *, until: Any = None, engine: str = "duckdb") -> ModelUpdate:
+    def update(
+        self, log: Any, *, until: Any = None, engine: str = "duckdb", skip_bad_lines: bool = False
+    ) -> ModelUpdate:
         """What a log added: later rows, and later feedback on earlier rows.
 
         The log may be the one that was learnt, grown longer, or only what is new in it. A row shown up to `Model.until`
@@ -148,10 +150,11 @@ class Model:
             log: As in `presage.fit`.
             until: As in `presage.fit`; not before `Model.until`.
             engine: "duckdb" or "spark".
+            skip_bad_lines: As in `presage.fit`.
         """
         before, limit = self._fitted, as_moment(until, self.task.in_rows)
         earlier = LearntVocabularies(before.vocabularies, before.until)
-        rows, excluded = read_log(self.task, log, engine=engine, earlier=earlier)
+        rows, excluded = read_log(self.task, log, engine=engine, skip_bad_lines=skip_bad_lines, earlier=earlier)
         self._fitted, later = carry_on(self.task, self.choice, before, rows, limit)
         self.logs += (log_name(log),)
         self.left_out, self.warnings = excluded, rows.warnings
@@ -203,6 +206,7 @@ def fit(
     proxy: str | None = None,
     until: Any = None,
     engine: str = "duckdb",
+    skip_bad_lines: bool = False,
     seed: int = 0,
     progress: Progress = silent,
 ) -> Model:
@@ -216,6 +220,7 @@ def fit(
         until: A time, such as "2024-06-30", a datetime or microseconds since 1970, in UTC unless it says otherwise:
             rows shown later, and feedback that became known later, are not used.
         engine: "duckdb" or "spark".
+        skip_bad_lines: Whether lines of CSV or NDJSON that cannot be read are left out and counted.
         seed: Seed for all random draws.
         progress: Shows how far it is.
     """
@@ -224,8 +229,8 @@ def fit(
     check_names((forecaster,), groups_of(task))
     limit = as_moment(until, task.in_rows)
     with progress("reading the log", None):
-        task = resolve_cuts(task, log, engine=engine)
-        rows, excluded = read_log(task, log, engine=engine)
+        task = resolve_cuts(task, log, engine=engine, skip_bad_lines=skip_bad_lines)
+        rows, excluded = read_log(task, log, engine=engine, skip_bad_lines=skip_bad_lines)
     with progress("learning the log", None):
         fitted, _ = carry_on(task, choice, None, rows, limit)
     model = Model(task, choice, fitted, (log_name(log),))

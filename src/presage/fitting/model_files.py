@@ -31,7 +31,7 @@ SavedModel = tuple[Task, ModelChoice, FittedLog, tuple[str, ...]]
 
 
 def check_model_folder(folder: Path) -> Path:
-    """The folder; refused at once if nothing can be written there, or if it holds files that are not ours."""
+    """The folder; refused at once if nothing can be written to this folder, or if it holds files that are not ours."""
     return check_results_folder(folder)
 
 
@@ -63,7 +63,7 @@ def write_model(folder: Path, files: StateFiles) -> Path:
     try:
         return write_state_files(folder, files)
     except OSError as error:
-        remedy = f"make room or choose another folder ({error.strerror})"
+        remedy = f"free some space or choose another folder ({error.strerror})"
         raise OutputError("the model could not be written", str(folder), remedy) from error
 
 

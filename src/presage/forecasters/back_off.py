@@ -85,11 +85,11 @@ class Prior:
         if self.shrinkage is not None:
             strength("shrinkage", self.shrinkage)
         elif self.groups:
-            raise SettingError("groups need a shrinkage", self.groups, "give shrinkage=5.0, say")
+            raise SettingError("groups need shrinkage", self.groups, "give shrinkage=5.0, for example")
         for coarse, fine in pairwise(self.groups):
             if not set(coarse) < set(fine):
-                remedy = "each group's columns contain those of the one before it"
-                raise SettingError("groups run from coarse to fine", self.groups, remedy)
+                remedy = "give each group the columns of the one before it, and more"
+                raise SettingError("groups must go from coarse to fine", self.groups, remedy)
 
     def chain(self, features: Features, symbols: int) -> BackOff:
         """The chain for p(symbol | instance)."""
@@ -112,7 +112,7 @@ class Prior:
 
 
 def known(symbols: Array, weight: Array) -> tuple[Array, Array]:
-    """Symbols and weights safe to count with: where a symbol is not known it becomes 0 with weight 0."""
+    """Symbols and weights that are safe to count: an unknown symbol becomes 0 with weight 0."""
     there = symbols >= 0
     return symbols * there, weight * there
 

@@ -37,7 +37,7 @@ Groups = tuple[tuple[int, ...], ...]
 
 
 def default_mixture(spaces: Spaces, groups: Groups) -> Forecaster:
-    """The safe default: direct, factored and residual tables of several strengths, backing off through groups."""
+    """The safe default: direct, factored and residual tables with several shrinkages, backing off through groups."""
     shrunk = [
         make(spaces, shrinkage=strength, groups=groups)
         for make in (direct_table, factored_table)
@@ -52,10 +52,10 @@ def default_mixture(spaces: Spaces, groups: Groups) -> Forecaster:
 
 
 class NamedForecaster(NamedTuple):
-    """A forecaster that goes by a name."""
+    """A forecaster and its name."""
 
     family: Family
-    build: str  # shared by those of other families that are built alike; none of them has the build ""
+    build: str  # shared by those of other families built in the same way; none of them has the build ""
     make: Callable[[Spaces, Groups], Forecaster]
     network: bool = False
     backs_off: bool = False  # through groups, so that it is there only if the task names some
@@ -109,12 +109,12 @@ KEPT: dict[str, tuple[Callable[[Spaces, Groups], Forecaster], ...]] = {
 
 
 def named_forecasters(groups: Groups) -> dict[str, NamedForecaster]:
-    """The forecasters that there are by name; `groups` are symbol columns to back off through, coarse to fine."""
+    """The forecasters by name; `groups` are symbol columns to back off through, coarsest first."""
     return {name: found for name, found in CATALOGUE.items() if groups or not found.backs_off}
 
 
 def check_names(names: tuple[str, ...], groups: Groups) -> None:
-    """Nothing, or the error of the first name that no forecaster has."""
+    """Raise SettingError for the first name that no forecaster has."""
     named = named_forecasters(groups)
     for name in names:
         if name in CATALOGUE and CATALOGUE[name].network:

@@ -1,4 +1,4 @@
-"""The battery every forecaster passes: what the contract promises, each promise a check that can fail."""
+"""The checks that every forecaster passes: each promise of the contract is a check that can fail."""
 
 from collections.abc import Callable
 from typing import Any
@@ -14,13 +14,13 @@ from presage.spaces import Array, Features, Instance, Spaces
 Factory = Callable[[Spaces], Forecaster]
 
 TOLERANCE = 1e-5
-"""How far two roads to one number may lie apart."""
+"""How far two ways to compute one number may differ."""
 
 
 def check_forecaster(factory: Factory, spaces: Spaces | None = None) -> list[str]:
-    """What was found to hold of the forecasters `factory` builds; raises `CheckError` at the first miss.
+    """The properties that the forecasters built by `factory` have; raises `CheckError` at the first they lack.
 
-    Without `spaces` it tries a small problem and the smallest: one proxy, two outcomes, one instance.
+    Without `spaces` it checks on a small problem and on the smallest: one proxy, two outcomes, one instance.
 
     >>> from presage import direct_table
     >>> check_forecaster(direct_table)[0]
@@ -32,7 +32,7 @@ def check_forecaster(factory: Factory, spaces: Spaces | None = None) -> list[str
         for promise, holds in CHECKS.items():
             if not holds(scene):
                 wrong = f"{scene.forecaster.name} breaks the contract"
-                raise CheckError(wrong, scene.forecaster.spaces, f"make it hold that {promise}")
+                raise CheckError(wrong, scene.forecaster.spaces, f"make sure that {promise}")
     return list(CHECKS)
 
 

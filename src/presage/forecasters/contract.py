@@ -1,4 +1,4 @@
-"""The one contract every forecaster keeps: pure functions over an explicit state.
+"""The contract of every forecaster: pure functions over an explicit state.
 
 Nothing here reads a clock, a disk or a hidden random generator. Predicting never learns and learning never
 predicts. `predict` and `nowcast` compute with whatever arrays the state holds, NumPy's or JAX's; `init`, `learn` and
@@ -27,7 +27,7 @@ Memo = Any
 
 
 class Rows(NamedTuple):
-    """Rows of feedback, along one leading axis; a row of weight 0 is not there.
+    """Rows of feedback, along one leading axis; a row of weight 0 is padding.
 
     In rows of proxies `z` is known, and `y` too where the outcome came first (else -1). In rows of outcomes `y`
     is known, and `z` too unless the proxy is still out (then -1). So each pair (z, y) is met exactly once.
@@ -74,11 +74,11 @@ class Forecaster:
     structure: "TableParts | Pool | None" = field(default=None, compare=False, repr=False, kw_only=True)
     """What a driver needs for a faster road: the back-offs of a table, the experts of a mixture"""
     only_rehearses: bool = field(default=False, kw_only=True)
-    """Whether it learns by `rehearse` alone: then nothing it says changes between two trainings"""
+    """Whether it learns by `rehearse` alone: then its predictions do not change between training steps"""
     revision: int = field(default=1, kw_only=True)
     """Which arithmetic it uses: a change by which the same rows teach or predict something else is a new revision"""
 
 
 def unmoved(state: State, proxies: Rows, outcomes: Rows) -> State:  # noqa: ARG001
-    """The state as it was: `learn` of forecasters that only rehearse, `rehearse` of those that only count."""
+    """The state unchanged: `learn` of forecasters that only rehearse, `rehearse` of those that only count."""
     return state

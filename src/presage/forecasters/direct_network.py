@@ -23,7 +23,7 @@ def direct_network(spaces: Spaces, *, replay: Replay | None = None, **training: 
 
     Args:
         spaces: the instances, proxies and outcomes.
-        replay: windows and cadence; the paper's GitHub settings if left out.
+        replay: the replay windows and how often to train on them; the paper's GitHub settings if left out.
         training: fields of `Training`: hidden, learning_rate, l2, initial, output_start, floor, buckets, optimiser.
 
     >>> direct_network(Spaces(10, 3, 2), hidden=(20, 10)).name

@@ -30,9 +30,9 @@ def direct_table(
     Args:
         spaces: the instances, proxies and outcomes.
         alpha: pseudo-count of every outcome; 1 is Laplace, 1/2 Krichevsky-Trofimov.
-        shrinkage: how many observations the running marginal is worth to an instance; None is the paper's.
-        groups: symbol columns through which instances back off to the whole, coarse to fine.
-        buckets: the most rows a table may have; larger spaces are hashed.
+        shrinkage: the weight of the running marginal, in observations of an instance; None is the paper's estimator.
+        groups: symbol columns to back off through, coarsest first.
+        buckets: the maximum number of rows of a table; larger spaces are hashed.
 
     >>> import numpy as np
     >>> from presage import Delays, Episode, Spaces, play
@@ -69,7 +69,7 @@ def count_outcomes(
 
 
 def marginal_table(spaces: Spaces, alpha: float = 1.0) -> Forecaster:
-    """A forecaster that says of every instance how often each outcome has come so far.
+    """A forecaster that predicts for every instance how often each outcome has come so far.
 
     Args:
         spaces: the instances, proxies and outcomes.

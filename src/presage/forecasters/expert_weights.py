@@ -1,4 +1,4 @@
-"""How a mixture weighs its experts: by outcomes alone, or by proxies before the outcomes come.
+"""How a mixture weights its experts: by outcomes alone, or by proxies before outcomes arrive.
 
 With p_k the prediction of expert k for the row, and e_k = -sum_y q(y|x,z) ln p_k(y) its expected loss under a now-cast
 q once the proxy is known, early weights are
@@ -23,7 +23,7 @@ from presage.spaces import Array
 
 
 class Scores(NamedTuple):
-    """What the weights of K experts are computed from."""
+    """The numbers that the weights of K experts are computed from."""
 
     expected: Array  # [K]: S, discounted losses, expected or true
     mass: Array  # []: M, how many of those are expected
@@ -39,7 +39,7 @@ class EarlyWeights:
 
     def __post_init__(self) -> None:
         if positive("rows", self.rows) <= 1:
-            raise SettingError("rows must be above 1", self.rows, "give rows=100, say")
+            raise SettingError("rows must be above 1", self.rows, "give rows=100, for example")
 
     @property
     def gamma(self) -> float:
@@ -64,7 +64,7 @@ class EarlyWeights:
 
 @dataclass(frozen=True)
 class OutcomeWeights:
-    """Bayes' rule: each outcome multiplies the weight of an expert by the probability it had given to it."""
+    """Bayes' rule: each outcome multiplies an expert's weight by the probability that the expert gave to it."""
 
     def proxy(self, scores: Scores, expected: Array) -> Scores:  # noqa: ARG002
         """The scores as they were."""

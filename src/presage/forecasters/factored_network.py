@@ -39,7 +39,7 @@ def factored_network(
         spaces: the instances, proxies and outcomes.
         proxy_rate: the learning rate of g, from proxies to outcomes.
         h: fields of `Training` for the tower of h, where it differs from `training`.
-        replay: windows and cadence; the paper's GitHub settings if left out.
+        replay: the replay windows and how often to train on them; the paper's GitHub settings if left out.
         training: fields of `Training`: hidden, learning_rate, l2, initial, output_start, floor, buckets, optimiser
             (of the towers; g keeps to SGD).
 

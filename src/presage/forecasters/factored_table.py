@@ -30,10 +30,10 @@ def factored_table(
     Args:
         spaces: the instances, proxies and outcomes.
         alpha: pseudo-count of every symbol; 1 is Laplace, 1/2 Krichevsky-Trofimov.
-        shrinkage: how many observations the running marginal of proxies is worth to an instance in h; None is
-            the paper's.
-        groups: symbol columns through which h backs off to the whole, coarse to fine.
-        buckets: the most rows a table may have; larger spaces are hashed.
+        shrinkage: the weight of the running marginal of proxies in h, in observations of an instance; None is the
+            paper's estimator.
+        groups: symbol columns for h to back off through, coarsest first.
+        buckets: the maximum number of rows of a table; larger spaces are hashed.
 
     >>> import numpy as np
     >>> from presage import Delays, Episode, Spaces, play

@@ -1,4 +1,4 @@
-"""The mixture: experts weighed online, so that the best of them need not be known beforehand. The safe default."""
+"""The mixture: experts weighted online, so you need not know in advance which is best. The safe default."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
@@ -40,15 +40,15 @@ def mixture(
     weighting: Literal["early", "outcomes"] | EarlyWeights | OutcomeWeights = "early",
     share: float = 0.01,
 ) -> Forecaster:
-    """A forecaster that weighs experts by their recent losses, through proxies before the outcomes come.
+    """A forecaster that weights experts by their recent losses, using proxies before outcomes arrive.
 
     Args:
         spaces: the instances, proxies and outcomes.
-        experts: the forecasters to mix; direct, factored and residual table if left out. Early weights need a
-            residual one among them: its now-cast stands in for outcomes.
-        weighting: "early", or "outcomes" for Bayes' rule as outcomes arrive (no regret without shifts, slow after
-            one); or either with settings of its own.
-        share: the weight every expert keeps.
+        experts: the forecasters to mix; direct, factored and residual table if left out. Early weights
+            need a residual expert: its now-cast stands in for outcomes.
+        weighting: "early", or "outcomes" for Bayes' rule as outcomes arrive (no regret without shifts, but slow after
+            one); or either with its own settings.
+        share: the minimum weight of an expert.
 
     >>> from presage import Delays, Episode, play
     >>> episode = Episode.fixed([0] * 9, [1] * 9, [1] * 9, Delays(proxy=0, outcome=2))
@@ -86,7 +86,7 @@ def mixture(
 
 @dataclass(frozen=True)
 class Pool:
-    """Experts, which of them now-casts, and how they are weighed: the functions of their mixture."""
+    """Experts, which of them now-casts, and how they are weighted: the functions of their mixture."""
 
     experts: tuple[Forecaster, ...]
     judge: int
@@ -109,7 +109,7 @@ class Pool:
         return Forecast(log_probabilities, MixtureMemo(each, tuple(forecast.memo for forecast in forecasts)))
 
     def nowcast(self, state: Mixture, x: Instance, z: Array) -> Array:
-        """What the judge tells once the proxy is known."""
+        """The judge's now-cast once the proxy is known."""
         return self.experts[self.judge].nowcast(state.experts[self.judge], x, z)
 
     def learn(self, state: Mixture, proxies: Rows, outcomes: Rows) -> Mixture:
@@ -165,7 +165,7 @@ def experts_of(forecaster: Forecaster) -> tuple[Forecaster, ...]:
 def pool_of(forecaster: Forecaster) -> Pool:
     """The pool of a mixture; any other forecaster is refused."""
     if not isinstance(forecaster.structure, Pool):
-        raise SettingError("only a mixture has experts to weigh", forecaster.name, "use a mixture")
+        raise SettingError("only a mixture has expert weights", forecaster.name, "use a mixture")
     return forecaster.structure
 
 
@@ -188,7 +188,7 @@ def _check_pool(spaces: Spaces, pool: tuple[Forecaster, ...]) -> None:
         raise SettingError("experts must share the spaces of the mixture", others, "build them with the same Spaces")
     if len({expert.replay for expert in pool if expert.replay}) > 1:
         found = [expert.replay for expert in pool if expert.replay]
-        raise SettingError("experts must rehearse together", found, "give them the same replay")
+        raise SettingError("experts have different replay settings", found, "give them the same Replay")
 
 
 def _judge(pool: tuple[Forecaster, ...], rule: EarlyWeights | OutcomeWeights) -> int:
@@ -197,7 +197,7 @@ def _judge(pool: tuple[Forecaster, ...], rule: EarlyWeights | OutcomeWeights) ->
     if not residual and isinstance(rule, EarlyWeights):
         found = [expert.name for expert in pool]
         remedy = 'add a residual table or network, or choose weighting="outcomes"'
-        raise SettingError("early weights need a residual expert to now-cast", found, remedy)
+        raise SettingError("early weights need a residual expert", found, remedy)
     return residual[-1] if residual else len(pool) - 1
 
 

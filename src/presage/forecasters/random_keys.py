@@ -31,7 +31,7 @@ def root_key(seed: Any) -> Key:
 
 
 def check_key(seed: Any) -> None:
-    """Refuse what is no key, for forecasters that draw nothing; a seed is checked without JAX."""
+    """Raise SettingError unless this is a key, for forecasters that draw nothing; a seed is checked without JAX."""
     if not _is_seed(seed):
         root_key(seed)
 

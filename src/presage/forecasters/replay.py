@@ -12,11 +12,11 @@ from presage.spaces import Array, Instance, Spaces
 
 @dataclass(frozen=True)
 class Replay:
-    """When a forecaster rehearses, and on how much.
+    """When a forecaster rehearses, and on which rows.
 
     After every `every` predictions come `steps` steps, each on a batch drawn with replacement from the last
     `proxy_window` rows whose proxy is known and another from the last `outcome_window` rows whose outcome is
-    known. A window takes part once it has held `start` rows; each counts on its own. The defaults are those of
+    known. A window is used once it has received `start` rows; each counts its own. The defaults are those of
     the paper's GitHub experiment (its section 3).
     """
 
@@ -32,7 +32,7 @@ class Replay:
             object.__setattr__(self, name, whole(name, getattr(self, name)))
 
     def due(self, predictions: Array) -> Array:
-        """Whether steps are taken after this many predictions."""
+        """Whether training steps are due after this many predictions."""
         return (predictions > 0) & (predictions % self.every == 0)
 
     def first_step(self, predictions: Array) -> Array:

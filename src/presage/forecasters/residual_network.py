@@ -39,16 +39,16 @@ def residual_network(
     """A forecaster that sums softmax(l_g(z) + Delta(x, z)) h(z|x) over proxies (RFF; Figures 3b and 3d).
 
     The paper's (1 + delta) g does not sum to one; a softmax for each z does, for any Delta. The residual tower
-    has a loss of its own at the logged proxy. It starts at zero, so RFF starts as FF. The logits of g enter it
+    has its own loss, on the observed proxy. It starts at zero, so RFF starts out equal to FF. The logits of g enter it
     twice, as an input and as what it corrects; no gradient flows back to g through either.
 
     Args:
         spaces: the instances, proxies and outcomes.
         proxy_rate: the learning rate of g, from proxies to outcomes.
-        clip: the largest correction of a logit.
+        clip: the largest correction to a logit.
         h: fields of `Training` for the tower of h, where it differs from `training`.
         correction: the same for the residual tower, whose output layer always starts at zero.
-        replay: windows and cadence; the paper's GitHub settings if left out.
+        replay: the replay windows and how often to train on them; the paper's GitHub settings if left out.
         training: fields of `Training`: hidden, learning_rate, l2, initial, output_start, floor, buckets, optimiser
             (of the towers; g keeps to SGD).
 
@@ -114,7 +114,7 @@ def residual_network(
 
 
 def residual_inputs(table: Array, z: Array) -> Array:  # [B, Z + Y]
-    """What the residual tower is told besides the instance: the proxy, and the logits of g, detached."""
+    """The inputs of the residual tower besides the instance: the proxy, and the logits of g, detached."""
     return jnp.concatenate([jax.nn.one_hot(z, len(table)), jax.lax.stop_gradient(table)[z]], axis=-1)
 
 

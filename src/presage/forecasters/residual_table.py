@@ -21,16 +21,16 @@ def residual_table(
 ) -> Forecaster:
     """A forecaster that sums g_x(y|z) h(z|x) over proxies, g_x(y|z) = (n_xzy + kappa g(y|z)) / (n_xz + kappa).
 
-    It is the factored table for an instance without outcomes, and becomes the direct one as they arrive,
-    whatever the proxy: the counting counterpart of the paper's residual network.
+    For an instance without outcomes it equals the factored table; as outcomes arrive it becomes the direct one,
+    whatever the proxy. It is the counting counterpart of the paper's residual network.
 
     Args:
         spaces: the instances, proxies and outcomes.
         alpha: pseudo-count of every symbol; 1 is Laplace, 1/2 Krichevsky-Trofimov.
-        kappa: how many outcomes of its own the shared g is worth to an instance.
-        shrinkage: how many observations the running marginal of proxies is worth to an instance in h.
-        groups: symbol columns through which h and g back off to the whole, coarse to fine.
-        buckets: the most rows a table may have; larger spaces are hashed.
+        kappa: the weight of the shared g, in outcomes of an instance.
+        shrinkage: the weight of the running marginal of proxies in h, in observations of an instance.
+        groups: symbol columns for h and g to back off through, coarsest first.
+        buckets: the maximum number of rows of a table; larger spaces are hashed.
 
     >>> import numpy as np
     >>> from presage import Delays, Episode, Spaces, play

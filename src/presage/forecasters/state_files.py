@@ -52,17 +52,17 @@ def unpack_state(forecaster: Forecaster, snapshot: StateFiles) -> State:
     if manifest.get("format") != FORMAT:
         found = manifest.get("format")
         raise StateFileError(
-            "the state was saved in another format", found, f"read it with a version of format {FORMAT}"
+            "the state was saved in another format", found, "load it with the version of presage that saved it"
         )
     check_description(forecaster, manifest.get("forecaster"))
     if hashlib.sha256(snapshot.tensors).hexdigest() != hash_in(snapshot.manifest):
         raise StateFileError(
-            "the tensors are damaged", f"{len(snapshot.tensors)} bytes", "use another copy, or learn anew"
+            "the tensors are damaged", f"{len(snapshot.tensors)} bytes", "use another copy, or train it again"
         )
     try:
         tensors = safetensors.numpy.load(snapshot.tensors)
     except safetensors.SafetensorError as error:
-        raise StateFileError("the tensors cannot be read", str(error), "use another copy, or learn anew") from error
+        raise StateFileError("the tensors cannot be read", str(error), "use another copy, or train it again") from error
     return _filled(forecaster, tensors)
 
 
@@ -93,11 +93,11 @@ def check_description(forecaster: Forecaster, described: Any) -> None:
     """Raise StateFileError unless a description in a manifest is that of a forecaster."""
     differs = difference(forecaster, described)
     if differs.startswith("revisions"):
-        remedy = "learn it again, or load it with the version of presage that saved it"
-        raise StateFileError("the state was learnt by another revision of the forecaster", differs, remedy)
+        remedy = "train it again, or load it with the version of presage that saved it"
+        raise StateFileError("the state was learned by another revision of the forecaster", differs, remedy)
     if differs:
         raise StateFileError(
-            "the state belongs to another forecaster", differs, "load it with the one it was saved from"
+            "the state belongs to another forecaster", differs, "load it into the one it was saved from"
         )
 
 
@@ -105,7 +105,7 @@ def hash_in(manifest: bytes) -> str:
     """The hash of the tensors a manifest belongs to, as 64 hexadecimal digits."""
     found = read_manifest(manifest).get("sha256")
     if not isinstance(found, str) or not re.fullmatch(r"[0-9a-f]{64}", found):
-        raise StateFileError("the manifest names no tensors", found, "use another copy, or learn anew")
+        raise StateFileError("the manifest names no tensors", found, "use another copy, or train it again")
     return found
 
 
@@ -119,9 +119,9 @@ def read_manifest(text: bytes) -> dict[str, Any]:
     try:
         manifest = json.loads(text)
     except ValueError as error:
-        raise StateFileError("the manifest is not JSON", text[:40], "use another copy, or learn anew") from error
+        raise StateFileError("the manifest is not JSON", text[:40], "use another copy, or train it again") from error
     if not isinstance(manifest, dict):
-        raise StateFileError("the manifest is not a JSON object", manifest, "use another copy, or learn anew")
+        raise StateFileError("the manifest is not a JSON object", manifest, "use another copy, or train it again")
     return manifest
 
 
@@ -139,5 +139,5 @@ def _filled(forecaster: Forecaster, tensors: dict[str, Array]) -> State:
     found = {name: (leaf.shape, leaf.dtype) for name, leaf in tensors.items()}
     if found != expected:
         odd = min(set(expected.items()) ^ set(found.items()), key=str)
-        raise StateFileError("the tensors do not fit the forecaster", odd, "use another copy, or learn anew")
+        raise StateFileError("the tensors do not fit the forecaster", odd, "use another copy, or train it again")
     return jax.tree.unflatten(jax.tree.structure(shapes), [tensors[name] for name in expected])

@@ -58,7 +58,7 @@ def table_key(features: Features, columns: tuple[int, ...], buckets: int = BUCKE
     140
     """
     if not features.symbols:
-        raise SpaceError("a table counts by symbols", features, "declare a symbol column, or use a network")
+        raise SpaceError("a table needs a symbol column", features, "declare a symbol column, or use a network")
     wrong = [column for column in columns if not 0 <= column < len(features.symbols)]
     if wrong or not columns:
         remedy = f"name columns 0 to {len(features.symbols) - 1}"
@@ -68,7 +68,7 @@ def table_key(features: Features, columns: tuple[int, ...], buckets: int = BUCKE
 
 
 def hashed(symbols: list[Array], rows: int) -> Array:
-    """A row for each combination of `symbols`, spread evenly over `rows`.
+    """The row of each combination of `symbols`, spread evenly over `rows`.
 
     The mixing steps are those of the 32-bit finaliser of MurmurHash3 (Appleby, public domain), one a column.
     """

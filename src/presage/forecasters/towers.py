@@ -94,7 +94,7 @@ class Training:
         one_of("output_start", self.output_start, ("zero", "random"))
         object.__setattr__(self, "hidden", tuple(whole("hidden", units) for units in self.hidden))
         if not self.hidden:
-            raise SettingError("a tower needs a hidden layer", self.hidden, "give hidden=(40, 20), say")
+            raise SettingError("a tower needs a hidden layer", self.hidden, "give hidden=(40, 20), for example")
         positive("learning_rate", self.learning_rate)
         between("l2", self.l2, 0.0, 1.0 / self.learning_rate)
         positive("initial", self.initial)

@@ -89,7 +89,7 @@ def join_prediction(known: Known, body: Predicted, seq: int, at: int) -> Joined:
     if known.predicted:
         if known.features == features:
             return Joined(_REPEATED, known, prediction_bin(known))
-        reason = "the id was predicted with other features"
+        reason = "the id already has a prediction with other features"
         return Joined(_CONFLICT, known, reason=reason)
     known = Known._make((known.first or seq, seq, at, features, *known[_PROXY_AT:]))
     if known.proxy_bin is _PARKED:
@@ -128,7 +128,7 @@ def join_feedback(known: Known, kind: EntryKind, symbol: int, seq: int) -> Joine
     if entry:
         if value == symbol:
             return Joined(_REPEATED, known, bin)
-        reason = f"another {kind.name.lower()} came before for the id"
+        reason = f"the id already has another {kind.name.lower()}"
         return Joined(_CONFLICT, known, reason=reason)
     bin = _bin_of(known, bin, symbol)
     learnable = seq if bin is _TRAINED else known.proxy_seq if is_proxy else known.outcome_seq

@@ -51,7 +51,7 @@ def connect(path: Path) -> apsw.Connection:
                 connection.execute(f"PRAGMA {pragma}").fetchall()
             connection.execute("BEGIN IMMEDIATE; COMMIT")  # takes the lock, and keeps it
             if connection.execute("PRAGMA checksum_verification").get != "1":
-                raise LogDamagedError("the pages of the log carry no checksums", str(path), "restore a backup")
+                raise LogDamagedError("the pages of the log have no checksums", str(path), "restore a backup")
         except BaseException:
             connection.close(True)
             raise
@@ -69,7 +69,7 @@ def sqlite_errors_as_ours(path: Path) -> Iterator[None]:
         ) from error
     except (apsw.BusyError, apsw.LockedError) as error:
         remedy = "stop the other process, or use another folder"
-        raise StoreInUseError("another process has the folder", str(path.parent), remedy) from error
+        raise StoreInUseError("another process is using the folder", str(path.parent), remedy) from error
     except (apsw.CorruptError, apsw.NotADBError) as error:
         raise _damaged(path, error) from error
     except apsw.IOError as error:
@@ -85,7 +85,7 @@ def _damaged(path: Path, error: apsw.Error) -> LogDamagedError:
 
 
 def _failed(path: Path, error: apsw.Error) -> StoreFailedError:
-    return StoreFailedError(f"the log could not be kept ({error})", str(path), "look after the disk and start again")
+    return StoreFailedError(f"the log could not be read or written ({error})", str(path), "check the disk and restart")
 
 
 @cache
@@ -95,7 +95,8 @@ def _page_checks() -> str:
     if found < OLDEST:
         raise StoreFailedError("this SQLite is too old", apsw.sqlite_lib_version(), "install a newer apsw")
     if not apsw.sqlite_extra.has("cksumvfs"):
-        raise StoreFailedError("this SQLite cannot check its pages", apsw.apsw_version(), "install apsw from its wheel")
+        wrong = "this SQLite cannot check pages by checksums"
+        raise StoreFailedError(wrong, apsw.apsw_version(), "install apsw from its wheel")
     loader = apsw.Connection(":memory:")
     apsw.sqlite_extra.load(loader, "cksumvfs")
     loader.close()

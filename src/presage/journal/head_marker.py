@@ -48,7 +48,7 @@ class HeadMarker:
             os.fdatasync(self._file)
         except OSError as error:
             wrong = f"the head marker could not be written ({error.strerror})"
-            raise StoreFailedError(wrong, str(self.path), "look after the disk and start again") from error
+            raise StoreFailedError(wrong, str(self.path), "check the disk and restart") from error
         self.marked = Marked(seq, chain)
         self._next = 1 - self._next
 

@@ -80,7 +80,7 @@ class Inbox:
             if any(event.kind == EntryKind.PREDICTED for event in events):
                 room = self.limits.predictions
             if self.waiting and self.waiting + len(events) > room:
-                raise BusyError("too many events wait for the log", self.waiting, "send the same again soon")
+                raise BusyError("too many events wait to be written", self.waiting, "send the same again shortly")
             self._queue.append(Submission(events, answers))
             self.waiting += len(events)
             self._changed.notify()
@@ -177,6 +177,6 @@ def _check(events: Sequence[LogEvent]) -> None:
         try:
             size = len(event.id.encode())
         except UnicodeEncodeError as error:
-            raise InputError("the id is not text", event.id, "send an id of characters") from error
+            raise InputError("the id is not text", event.id, "send text") from error
         if not 0 < size <= LONGEST_ID:
             raise InputError("the id is empty or too long", event.id, f"send 1 to {LONGEST_ID} bytes")

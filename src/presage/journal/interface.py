@@ -58,7 +58,7 @@ class LogStore(Protocol):
         ...
 
     def due(self, kind: EntryKind, before: int, limit: int) -> list[str]:
-        """Ids predicted before a time that still miss their proxy or outcome, the oldest first."""
+        """Ids predicted before a time that still lack their proxy or outcome, oldest first."""
         ...
 
     def tidy(self) -> None:

@@ -176,7 +176,7 @@ class SqliteLog:
         raise self._missing(seq)
 
     def due(self, kind: EntryKind, before: int, limit: int) -> list[str]:
-        """Ids predicted before a time that still miss their proxy or outcome, the oldest first."""
+        """Ids predicted before a time that still lack their proxy or outcome, oldest first."""
         with sqlite_errors_as_ours(self.path):
             awaited = self._db.execute(DUE[kind], (limit,))
             return [id for id, _ in takewhile(lambda row: row[1] < before, awaited)]
@@ -213,7 +213,8 @@ class SqliteLog:
             about, counters = self._db.execute(ABOUT).get, self._db.execute(COUNTERS).get
             last = self._db.execute(LAST).get
         if about is None or counters is None or None in (*about, *counters):
-            raise LogDamagedError("the log does not say what it is", str(self.path), "restore the folder from a backup")
+            wrong = "the log has lost the record of its format and task"
+            raise LogDamagedError(wrong, str(self.path), "restore the folder from a backup")
         _check_task(self.path.parent, about, task)
         self._head = Head(*last) if last else self._head
         self._counters = counters_in(counters)
@@ -236,7 +237,7 @@ class SqliteLog:
             sync_folder(self.path.parent)
         except OSError as error:
             wrong = f"the folder could not be synced ({error.strerror})"
-            raise StoreFailedError(wrong, str(self.path.parent), "look after the disk and start again") from error
+            raise StoreFailedError(wrong, str(self.path.parent), "check the disk and restart") from error
 
     def _check(self) -> None:
         """Raise LogDamagedError unless the log is as long as its marker, its end is whole, and its counters add up."""
@@ -314,11 +315,11 @@ class SqliteLog:
         return apsw.SQLITE_OK
 
     def _missing(self, seq: int) -> LogDamagedError:
-        wrong = f"entry {seq} of the log is missing; {self._marker.marked.seq} were kept"
+        wrong = f"entry {seq} of the log is missing; the log had {self._marker.marked.seq} entries"
         return LogDamagedError(wrong, str(self.path), "restore the folder from a backup")
 
     def _altered(self, seq: int) -> LogDamagedError:
-        wrong = f"entry {seq} of the log, or one soon after it, is not what was kept"
+        wrong = f"entry {seq} of the log, or one soon after it, was altered"
         return LogDamagedError(wrong, str(self.path), "restore the folder from a backup")
 
 
@@ -335,10 +336,10 @@ def _marker(folder: Path, path: Path, start: bytes) -> HeadMarker:
         marker = HeadMarker(folder)
     except OSError as error:
         remedy = f"choose another folder, or make it writable ({error.strerror})"
-        raise OutputError("no log can be kept there", str(folder), remedy) from error
+        raise OutputError("the log cannot be opened or created in this folder", str(folder), remedy) from error
     if marker.marked.seq and not (path.exists() and path.stat().st_size):  # SQLite would begin a new file
         marker.close()
-        wrong = f"entry 1 of the log is missing; {marker.marked.seq} were kept"
+        wrong = f"entry 1 of the log is missing; the log had {marker.marked.seq} entries"
         raise LogDamagedError(wrong, str(path), "restore the folder from a backup")
     return marker
 

@@ -46,7 +46,7 @@ PAGE = 1000
 
 
 class Verified(NamedTuple):
-    """A log that is whole."""
+    """A log that passed verification."""
 
     head: Head
     ids: int
@@ -54,7 +54,7 @@ class Verified(NamedTuple):
 
 
 def verify(folder: Path, task: bytes, horizons: Horizons) -> Verified:
-    """The contents of the log of a folder; raise LogDamagedError with what is not whole.
+    """The contents of the log of a folder; raise LogDamagedError for what is damaged.
 
     Memory does not grow with the log.
     """
@@ -164,5 +164,5 @@ def _same(what: str, found: object, expected: object) -> None:
 
 
 def _wrong(what: str, found: object, expected: object) -> LogDamagedError:
-    wrong = f"{what} is not what the log says, {expected!r:.200}"
+    wrong = f"{what} does not match the log, which says {expected!r:.200}"
     return LogDamagedError(wrong, found, "restore the folder from a backup")

@@ -60,6 +60,8 @@ def _time(column: str, declared: str) -> str:
 
 WORD_TYPES = (*NUMBER_TYPES, "UUID", "BOOLEAN", "ENUM")
 LABEL = ColumnKind("words, whole numbers or booleans", WORD_TYPES)
+CELL = ColumnKind("words, numbers, booleans or times", (*WORD_TYPES, "TIMESTAMP", "DATE"))
+"""What scores may be wanted by."""
 GIVEN = ColumnKind(TIME.words, TIME_TYPES)
 """What a column of times holds as words, to tell what is no time from nothing."""
 FLAG = ColumnKind("true or false", ("BOOLEAN", "VARCHAR", *WHOLE_TYPES))

@@ -11,7 +11,7 @@ import duckdb
 from presage import settings
 from presage.errors import DataError
 from presage.logs.cleaning import Exclusions
-from presage.logs.columns import FLAG, LABEL, NUMBER, TEXTS, TIME, WHOLE, ColumnKind, WantedColumn, check_columns
+from presage.logs.columns import CELL, FLAG, LABEL, NUMBER, TEXTS, TIME, WHOLE, ColumnKind, WantedColumn, check_columns
 from presage.logs.csv_errors import about_lines, one_line, unreadable_log
 from presage.logs.log_condition import Condition, read_condition
 from presage.logs.sources import SEPARATOR, Source, cleaned, open_source
@@ -27,7 +27,7 @@ FLOATS = ("FLOAT", "DOUBLE", "DECIMAL")
 
 def value(kind: ColumnKind, column: str, declared: str, separator: str = ",") -> str:
     """SQL for a value that is no time: labels as words, sets as lists of different words."""
-    if kind is LABEL:
+    if kind in (LABEL, CELL):
         return _label(column, declared)
     if kind is TEXTS:
         return _texts(column, declared, separator)
@@ -192,25 +192,28 @@ class DuckDBEngine:
         if source.form == "NDJSON":
             types = {c: "VARCHAR" if _is_time(declared) else declared for c, declared in types.items()}
         values = {one.name: self._value(one, types[one.column]) for one in wanted}
-        test = f"{condition.sql if condition else 'true'} AS {quoted('= kept')}"
-        relation, row = source.typed(types), 'row_number() OVER () AS "row"'
+        ours = "="  # begins the names of columns that we add: none of the log's does
+        while any(column.startswith(ours) for column in source.types):
+            ours += "="
+        kept, row = quoted(f"{ours} kept"), quoted(f"{ours} row")
+        relation, test = source.typed(types), f"{condition.sql if condition else 'true'} AS {kept}"
         if not source.cheap:
             measured = {one.column for one in wanted if one.kind in (TIME, NUMBER, WHOLE)}
             present = {c: _present(quoted(c), self._declared(c), c in measured) for c in types}
             present = {c: quoted(c) for c in types} if source.form == "NDJSON" else present
             chosen = [f"{sql} AS {quoted(c)}" for c, sql in present.items()]
-            parsed = {one.name: f"= {one.name}" for one in wanted if one.kind is TIME}  # costly: done once
-            chosen += [f"{values[ours]} AS {quoted(theirs)}" for ours, theirs in parsed.items()]
+            parsed = {one.name: quoted(f"{ours} {one.name}") for one in wanted if one.kind is TIME}  # costly: done once
+            chosen += [f"{values[theirs]} AS {column}" for theirs, column in parsed.items()]
             query = f"SELECT {', '.join(chosen)}, {test} FROM {relation}"
             self.connection.execute(f"CREATE TABLE raw_{name} AS {query}")
-            values |= {ours: quoted(theirs) for ours, theirs in parsed.items()}
-            numbered = f"SELECT *, {row} FROM raw_{name}"
+            values |= parsed
+            numbered = f"SELECT *, row_number() OVER () AS {row} FROM raw_{name}"
         else:
-            numbered = f"SELECT *, {test}, {row} FROM {relation}"
-        filtered = f"(SELECT * FROM ({numbered}) WHERE {quoted('= kept')})" if condition else f"({numbered})"
+            numbered = f"SELECT *, {test}, row_number() OVER () AS {row} FROM {relation}"
+        filtered = f"(SELECT * FROM ({numbered}) WHERE {kept})" if condition else f"({numbered})"
         self._check(source, filtered, wanted, types, values)
-        standing = ", ".join(f"{sql} AS {ours}" for ours, sql in values.items())
-        self.connection.execute(f'CREATE VIEW {name} AS SELECT "row", {standing} FROM {filtered}')
+        standing = ", ".join(f"{sql} AS {column}" for column, sql in values.items())
+        self.connection.execute(f'CREATE VIEW {name} AS SELECT {row} AS "row", {standing} FROM {filtered}')
 
     def _check(
         self,

@@ -1,8 +1,6 @@
 """Rows that are to be predicted: their features, encoded with what a log has taught, and perhaps their proxies."""
 
-import tempfile
 from collections.abc import Mapping
-from pathlib import Path
 from typing import Any, NamedTuple
 
 import duckdb
@@ -11,12 +9,11 @@ import numpy as np
 from presage.errors import DataError
 from presage.logs.cleaning import feature_reasons
 from presage.logs.columns import LABEL, WantedColumn, feature_name, wanted_features
-from presage.logs.csv_errors import one_line
 from presage.logs.encoding import encoded_features, fetch, fetch_instances, filled, id_type
-from presage.logs.engines import engine_called
-from presage.logs.rows import MEMORY
+from presage.logs.engines import reading_of
+from presage.logs.rows import MEMORY, opened_engine
 from presage.logs.sources import open_source
-from presage.logs.tables import connected, sql_text
+from presage.logs.tables import sql_text
 from presage.spaces import EMPTY, Array, Instance
 from presage.task.features import Category, SetFeature
 from presage.task.signals import Labelled, Signal
@@ -43,19 +40,14 @@ def read_features(
         vocabularies: What a log taught of each category and set.
         proxy: The signal whose column is read, too.
     """
-    with tempfile.TemporaryDirectory(prefix="presage-") as scratch:
-        folder = Path(scratch)
-        with connected(memory_limit=MEMORY, temp_directory=str(folder / "spill")) as connection:
-            try:
-                with engine_called("duckdb", connection, folder) as engine:
-                    wanted = _wanted(connection, task, rows, proxy)
-                    name = engine.read("predictions", rows, wanted)
-                    _check_features(connection, task, name)
-                    if proxy:
-                        _check_proxies(connection, name, wanted[-1].column, proxy)
-                    return _encoded(connection, task, vocabularies, proxy, {one.name for one in wanted})
-            except duckdb.Error as error:
-                raise DataError("the rows cannot be read to their end", one_line(error), "correct them") from error
+    reading = reading_of(task, rows, None)._replace(where=None)  # every row gets a prediction
+    with opened_engine(task, "duckdb", MEMORY, None, reading) as (connection, engine):
+        wanted = _wanted(connection, task, rows, proxy)
+        name = engine.read("predictions", rows, wanted)
+        _check_features(connection, task, name)
+        if proxy:
+            _check_proxies(connection, name, wanted[-1].column, proxy)
+        return _encoded(connection, task, vocabularies, proxy, {one.name for one in wanted})
 
 
 def _wanted(

@@ -74,7 +74,7 @@ def read_condition(
     written = str(connection.execute("SELECT json_deserialize_sql(?::JSON)", [json.dumps(statement)]).fetchall()[0][0])
     sql = written.split(" WHERE ", 1)[1]
     try:
-        connection.execute(f"SELECT ({sql})::BOOLEAN FROM {relation} LIMIT 0")
+        connection.execute(f"SELECT ({sql})::BOOLEAN FROM {relation} LIMIT 0").fetchall()
     except duckdb.Error as error:
         why = one_line(error).partition(" Candidate")[0]
         raise DataError(f"log.where does not fit {name}", text, why) from error

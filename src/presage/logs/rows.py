@@ -11,7 +11,7 @@ import numpy as np
 
 from presage.errors import DataError, SettingError
 from presage.logs.cleaning import Exclusions, check_values, clean_log, repeats
-from presage.logs.columns import LABEL, TIME, WantedColumn, wanted_events, wanted_moments, wanted_predictions
+from presage.logs.columns import CELL, TIME, WantedColumn, wanted_events, wanted_moments, wanted_predictions
 from presage.logs.csv_errors import one_line, reading_errors
 from presage.logs.encoding import LearntVocabularies, fetch, fetch_instances, learn_vocabularies, order_rows
 from presage.logs.engines import LogEngine, LogReading, engine_called, reading_of
@@ -64,7 +64,7 @@ def join_log(
     whole: bool = True,
 ) -> tuple[str, dict[str, int]]:
     """What errors call the log, which now stands as `joined`; and how many events were of no use, by reason."""
-    further = tuple(WantedColumn(f"{EXTRA}{n}", column, LABEL, "--by") for n, column in enumerate(extra))
+    further = tuple(WantedColumn(f"{EXTRA}{n}", column, CELL, "--by") for n, column in enumerate(extra))
     if isinstance(task.log, EventColumns):
         return _join_events(task, task.log, log, engine, moments=moments, further=further, whole=whole)
     wanted = (*wanted_predictions(task), *further)

@@ -14,7 +14,7 @@ import duckdb
 
 from presage.errors import DataError
 from presage.logs.cleaning import Exclusions
-from presage.logs.columns import FLAG, GIVEN, LABEL, NUMBER, TEXTS, TIME, WantedColumn, check_columns
+from presage.logs.columns import CELL, FLAG, GIVEN, LABEL, NUMBER, TEXTS, TIME, WantedColumn, check_columns
 from presage.logs.file_forms import ENDINGS, ENDINGS_IN_WORDS, ending, form_of, literal, text_head
 
 TYPES = {
@@ -115,7 +115,7 @@ def _value(one: WantedColumn, declared: str) -> str:
     if one.kind is TIME:
         whole = declared.endswith("INT") or declared == "INTEGER"
         return f"CAST({column} AS BIGINT) * 1000000" if whole else f"unix_micros(CAST({column} AS TIMESTAMP))"
-    if one.kind in (LABEL, GIVEN):
+    if one.kind in (LABEL, GIVEN, CELL):
         return f"nullif(trim(CAST({column} AS STRING)), '')"
     if one.kind is FLAG:
         return f"try_cast({column} AS BOOLEAN)"

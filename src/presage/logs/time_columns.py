@@ -97,7 +97,7 @@ def check_rules(connection: duckdb.DuckDBPyConnection, rules: TimeRules) -> None
     for each in rules.formats:
         if each not in UNITS_SINCE_1970:
             try:
-                connection.execute(f"SELECT try_strptime('', {sql_text(each)})")
+                connection.execute(f"SELECT try_strptime('', {sql_text(each)})").fetchall()
             except duckdb.Error as error:
                 remedy = "write it as for strptime, such as %d.%m.%Y %H:%M"
                 raise DataError("log.time_format is no format of times", each, remedy) from error

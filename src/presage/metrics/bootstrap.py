@@ -22,7 +22,7 @@ PIECES = 512
 """Into how many pieces of time the rows are added up; at least two rows each."""
 
 LEAST = 4
-"""How many rows must be known of a series; the mean of fewer is not told."""
+"""How many rows of a series must be known; with fewer there is no mean."""
 
 RESAMPLES = 1000
 """How often the runs are drawn."""
@@ -38,7 +38,7 @@ class Pieces(NamedTuple):
 def bootstrap_means(losses: Array, *, resamples: int = RESAMPLES, seed: int = 0) -> list[Interval]:
     """The mean of each series [K, n], rows in order of time, with the interval of the block bootstrap.
 
-    NaN rows are left out: give NaN where nobody knows the outcome, or for rows outside the share that is judged.
+    NaN rows are left out: give NaN where the outcome is not known, or for rows outside the share that is judged.
 
     >>> losses = np.random.default_rng(0).normal(1.0, 0.1, (2, 1000))
     >>> [round(mean, 2) for mean, _, _ in bootstrap_means(losses)]

@@ -1,4 +1,4 @@
-"""The bounds of the paper with their constants, for Laplace estimators (alpha = 1) unless said otherwise.
+"""The bounds of the paper with their constants, for Laplace estimators (alpha = 1) unless stated otherwise.
 
     B(D, X, Y) = D X Y ln((T - 1)/(X Y) + 1) + X sum_{j=1}^{Y-1} ln((T/X + j)/j)
 
@@ -35,7 +35,7 @@ def direct_bound(rounds: int, delay: int, instances: int, outcomes: int) -> floa
 
 
 def factored_bound(rounds: int, delays: Delays, instances: int, proxies: int, outcomes: int) -> float:
-    """Theorem 1 with its constants: the most regret a factored table has in expectation, if proxies tell all."""
+    """Theorem 1 with its constants: the most expected regret of a factored table, if proxies say everything."""
     g = direct_bound(rounds, delays.outcome, proxies, outcomes)
     return g + direct_bound(rounds, delays.proxy, instances, proxies)
 

@@ -1,6 +1,6 @@
 """Calibration: whether what is predicted with probability p happens in a share p of cases.
 
-Rows whose outcome nobody knows (-1) are left out everywhere.
+Rows whose outcome is not known (-1) are left out everywhere.
 """
 
 from typing import NamedTuple
@@ -23,7 +23,7 @@ class Reliability(NamedTuple):
 
 
 def calibration_error(probabilities: Array, y: Array, bins: int = 15) -> float:
-    """The expected calibration error (ECE): by how much the confidence is off, on average over rows.
+    """The expected calibration error (ECE): how far confidence is from accuracy, on average over rows.
 
     The confidence of a row is its largest probability; rows are put into `bins` of equal width by it, and each bin
     adds |share right - mean confidence| times its share of rows.
@@ -39,7 +39,7 @@ def calibration_error(probabilities: Array, y: Array, bins: int = 15) -> float:
 
 
 def predicted_to_observed(probabilities: Array, y: Array) -> Array:
-    """For each outcome [Y], how often it was predicted for each time it happened; NaN for one that never did.
+    """For each outcome [Y], the ratio of predicted to observed frequency; NaN for one that never happened.
 
     >>> predicted_to_observed(np.array([[0.75, 0.25], [0.75, 0.25]]), np.array([0, 1]))
     array([1.5, 0.5])
@@ -51,7 +51,7 @@ def predicted_to_observed(probabilities: Array, y: Array) -> Array:
 
 
 def reliability(predicted: Array, happened: Array, bins: int = 10, equal: str = "width") -> Reliability:
-    """The reliability table of predictions [n] of something that happened or not [n].
+    """The reliability table of predicted probabilities [n] of an event that happened or not [n].
 
     Args:
         predicted: probabilities, such as those of one outcome.
@@ -62,7 +62,7 @@ def reliability(predicted: Array, happened: Array, bins: int = 10, equal: str = 
     predicted, happened = np.asarray(predicted), np.asarray(happened, np.bool_)
     if predicted.shape != happened.shape or predicted.ndim != 1 or not len(predicted):
         found = {"predicted": predicted.shape, "happened": happened.shape}
-        raise ShapeError("predictions and what happened differ in length", found, "give two arrays of one length")
+        raise ShapeError("predicted and observed values differ in length", found, "give two arrays of one length")
     whole("bins", bins)
     if one_of("equal", equal, ("width", "rows")) == "width":
         place = np.clip((predicted * bins).astype(np.int64), 0, bins - 1)

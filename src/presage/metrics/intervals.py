@@ -29,7 +29,7 @@ def mean_interval(values: Array) -> Interval:
     2 [-0.4841, 4.484]
     """
     if np.ndim(values) != 1:
-        raise ShapeError("an interval is of one number a trial", np.shape(values), "use mean_intervals")
+        raise ShapeError("an interval needs one number per trial", np.shape(values), "use mean_intervals")
     return Interval(*(float(part) for part in mean_intervals(values)))
 
 

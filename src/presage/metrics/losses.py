@@ -10,7 +10,7 @@ from presage.spaces import EMPTY, Array
 
 
 def log_loss(log_probabilities: Array, y: Array) -> Array:
-    """-ln p(y) from log-probabilities [..., Y]; NaN where nobody knows y.
+    """-ln p(y) from log-probabilities [..., Y]; NaN where y is not known.
 
     >>> log_loss(np.log([[0.5, 0.5], [0.25, 0.75]]), np.array([0, 1])).round(4)
     array([0.6931, 0.2877])
@@ -21,12 +21,12 @@ def log_loss(log_probabilities: Array, y: Array) -> Array:
 
 
 def regret(losses: Array, comparator: Array) -> Array:
-    """Total loss minus the comparator's over the last axis (rounds): one number a trial."""
+    """Total loss minus the comparator's over the last axis (rounds): one number per trial."""
     return (np.asarray(losses, np.float64) - comparator).sum(axis=-1)
 
 
 def best_static_losses(x: Array, y: Array, instances: int, outcomes: int) -> Array:
-    """The losses [..., T] of the best forecaster in hindsight among those that answer each instance always alike.
+    """The losses [..., T] of the best forecaster, in hindsight, that always predicts the same for an instance.
 
     That is the empirical distribution of outcomes of each instance.
 
@@ -42,20 +42,20 @@ def best_static_losses(x: Array, y: Array, instances: int, outcomes: int) -> Arr
 
 
 class Split(NamedTuple):
-    """What the regret of a forecaster is made of; the first two add up to it."""
+    """The parts of a forecaster's regret; the first two add up to it."""
 
-    learning: Array  # the regret its twin has, for whom nothing is delayed
+    learning: Array  # the regret of its twin, for which nothing is delayed
     delay: Array  # what the delays cost: its loss beyond the twin's
     factorisation: Array  # within learning, the part due to a proxy that does not tell all
 
 
 def split_regret(losses: Array, twin: Array, truth: Array, factorisation: Array | float = 0.0) -> Split:
-    """The split of a forecaster's regret, given the losses of its zero-delay twin and of the true model."""
+    """The parts of a forecaster's regret, given the losses of its zero-delay twin and of the true model."""
     return Split(regret(twin, truth), regret(losses, twin), np.asarray(factorisation))
 
 
 def factorisation_bias(shared: Array, corrected: Array) -> Array:
-    """How much loss a shared g(y|z) leaves on the table, by trial: at most I(X;Y|Z) a round.
+    """How much loss a shared g(y|z) leaves on the table, by trial: at most I(X;Y|Z) per round.
 
     Takes the now-cast losses [..., T] of the factored forecaster and of the residual one, both on rows that
     neither had learnt from.
@@ -72,7 +72,7 @@ def running_mean(losses: Array, rounds: int) -> Array:
 
 
 def rounds_to_recover(losses: Array, shift: int, start: int, end: int, *, share: float = 0.7, smooth: int = 200) -> int:
-    """How many rounds after `shift` a share of the way back is made.
+    """How many rounds after `shift` the loss is a share of the way back.
 
     The way leads from the mean loss of the first `start` rounds after the shift to that of the last `end` rounds;
     `losses` [T], averaged over trials, are smoothed over `smooth` rounds.
@@ -84,7 +84,7 @@ def rounds_to_recover(losses: Array, shift: int, start: int, end: int, *, share:
     after = np.asarray(losses[shift:], np.float64)
     if not 0 < start + end <= len(after):
         found = {"rounds after the shift": len(after), "start": start, "end": end}
-        raise SettingError("there are too few rounds after the shift", found, "play on for longer")
+        raise SettingError("there are too few rounds after the shift", found, "run more rounds")
     high, low = after[:start].mean(), after[-end:].mean()
     target = high - share * (high - low)
     there = np.flatnonzero(running_mean(after, smooth) <= target)

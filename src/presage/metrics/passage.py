@@ -1,4 +1,4 @@
-"""How much of what the instance tells of the outcome passes through the proxy.
+"""How much of what the instance says about the outcome passes through the proxy.
 
     share = 1 - E KL(p(y|x) || q(y|x)) / I(X;Y) = E[ln q(y|x) / p(y)] / I(X;Y),    q(y|x) = sum_z g(y|z) h(z|x)
 

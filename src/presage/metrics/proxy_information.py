@@ -1,4 +1,4 @@
-"""What a proxy tells of the outcome, what it leaves to the instance, and what passes through it; all in nats a row.
+"""How much a proxy says about the outcome, what it leaves to the instance, and what passes through it; in nats per row.
 
     I(Y;Z)      what the proxy tells
     I(X;Y|Z)    the sufficiency gap: what the instance tells once the proxy is known
@@ -23,7 +23,7 @@ from presage.spaces import Array, check_symbols, whole_numbers
 
 
 class Information(NamedTuple):
-    """What proxies and instances tell of outcomes."""
+    """How much proxies and instances say about outcomes."""
 
     entropy: Estimate  # H(Y)
     information: Estimate  # I(Y;Z)
@@ -35,7 +35,7 @@ class Information(NamedTuple):
 def information(
     x: Array, z: Array, y: Array, symbols: int, outcomes: int, *, block: Array | None = None
 ) -> Information:
-    """What z and x tell of y, from rows [n] in which all three are known.
+    """How much z and x say about y, from rows [n] in which all three are known.
 
     Args:
         x: instances, any whole numbers from 0.
@@ -129,7 +129,7 @@ def half_interval(of_row: Array, block: Array | None, freedom: float = 0.0) -> f
     sizes = np.bincount(block)
     blocks = np.count_nonzero(sizes)
     if blocks < 2:
-        raise ShapeError("an interval needs at least two blocks of time", blocks, "cut time into more blocks")
+        raise ShapeError("an interval needs at least two blocks of time", blocks, "use more blocks")
     sums = np.bincount(block, of_row) - of_row.mean() * sizes
     variance = (sums**2).sum() / rows**2 * blocks / (blocks - 1)
     return float(student_975(int(blocks) - 1) * np.sqrt(variance + chance))

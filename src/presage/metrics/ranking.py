@@ -59,8 +59,8 @@ def mean_average_precision(scores: Array, positive: Array, group: Array) -> floa
 def ndcg(scores: Array, gains: Array, group: Array, k: int = 10) -> float:
     """The normalised discounted cumulative gain of the first `k` in each group, averaged over groups with a gain.
 
-    `gains` are 0 for what nobody wants: 0 and 1, or grades. Position i, from 1, is worth 1 / log2(i + 1). A row among
-    equal scores has the mean gain of all of them, which is what shuffling them would give on average.
+    `gains` are 0 for candidates that are not wanted: 0 and 1, or grades. Position i, from 1, is worth 1 / log2(i + 1).
+    A row among equal scores has the mean gain of all of them, which is what shuffling them would give on average.
 
     >>> round(ndcg(np.array([0.9, 0.8, 0.7]), np.array([0, 1, 0]), np.array([0, 0, 0])), 4)
     0.6309
@@ -114,7 +114,7 @@ def _groups(group: Array, rows: int) -> Array:
     """Groups as whole numbers from 0 without gaps."""
     group = np.asarray(group)
     if group.shape != (rows,) or not rows:
-        raise ShapeError("every row needs a group", {"rows": rows, "group": group.shape}, "give one group a row")
+        raise ShapeError("every row needs a group", {"rows": rows, "group": group.shape}, "give one group per row")
     return np.unique(group, return_inverse=True)[1]
 
 
@@ -126,7 +126,7 @@ def _paired(scores: Array, other: Array) -> tuple[Array, Array]:
     scores, other = np.asarray(scores), np.asarray(other)
     if scores.ndim != 1 or scores.shape != other.shape:
         found = {"scores": scores.shape, "rows": other.shape}
-        raise ShapeError("scores and what they are judged by differ in length", found, "give one of each a row")
+        raise ShapeError("scores and the values to judge them by differ in length", found, "give one of each per row")
     if np.isnan(scores).any():
-        raise ShapeError("a score is not a number", "nan", "leave out rows without a prediction")
+        raise ShapeError("a score is NaN", "nan", "leave out rows without a prediction")
     return scores, other

@@ -4,7 +4,7 @@ For a split the statistic is twice the log-likelihood ratio of one g on each sid
 
     G = 2 sum_z [L(before_z) + L(after_z) - L(all_z)],   L(n) = sum_y n_y ln(n_y / n)
 
-Groups of one side differ for other reasons too (who is asked about, weekdays); by how much is measured in the same way
+Groups of one side differ for other reasons too (other instances, weekdays); by how much is measured in the same way
 between the groups of each side, and divided out:
 
     F = (G / freedom) / max(1, G within the sides / its freedom)

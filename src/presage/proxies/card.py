@@ -23,6 +23,15 @@ class VerdictKind(IntEnum):
     UNKNOWN = 6
 
     @property
+    def words(self) -> str:
+        """The verdict in a few words."""
+        if self.pays:
+            return "use it" if self is VerdictKind.USE else "use it, with a correction"
+        if self is VerdictKind.UNKNOWN:
+            return "too little data"
+        return "do not rely on it" if self is VerdictKind.DRIFTS else "not worth using"
+
+    @property
     def pays(self) -> bool:
         """Whether the proxy is worth using."""
         return self in (VerdictKind.USE, VerdictKind.RESIDUAL)
@@ -49,6 +58,7 @@ class Card:
     kind: VerdictKind = VerdictKind.UNKNOWN
     verdict: str = ""
     unit: str = "day"  # of lead and wait: "row" in a log without times
+    known: float = 1.0  # the share of the predictions with a known outcome that ever have the proxy
 
     def as_json(self) -> dict[str, Any]:
         """What `presage proxies --json` tells of it; NaN becomes null."""

@@ -47,6 +47,21 @@ def spoken(span: float, unit: str = "day") -> str:
     return "less than a minute"
 
 
+def one_value(rows: int) -> str:
+    """That all outcomes known are the same, and what to check.
+
+    >>> one_value(1234)[:72]
+    'Only one outcome value was ever known, in 1,234 rows, so nothing can be '
+    """
+    remedy = "check the outcome's kind, column and horizon in the task"
+    return (
+        f"Only one outcome value was ever known, in {rows:,} rows, so nothing can be told of any early sign: {remedy}"
+    )
+
+
+SELDOM = 0.5
+"""If a smaller share of the predictions whose outcome is known ever has a proxy, verdicts say so."""
+
 WORTH_HAVING = 0.005
 """A gain below this share is not worth having: of the outcome's entropy on a card, of the direct log loss in a
 backtest."""
@@ -75,12 +90,13 @@ DEFAULT = Thresholds()
 def with_verdict(card: Card, thresholds: Thresholds = DEFAULT) -> Card:
     """The card with its kind and verdict."""
     kind = _kind(card, thresholds)
-    return replace(card, kind=kind, verdict=_words(card, kind, thresholds))
+    seldom = f"; only {100 * card.known:.0f} % of rows ever have it" if card.known < SELDOM else ""
+    return replace(card, kind=kind, verdict=_words(card, kind, thresholds) + seldom)
 
 
 def _kind(card: Card, thresholds: Thresholds) -> VerdictKind:
     steady, worth = card.stability, thresholds.worth * card.entropy.value
-    if card.rows < thresholds.rows or card.gain.value != card.gain.value:
+    if card.entropy.value <= 0 or card.rows < thresholds.rows or card.gain.value != card.gain.value:
         return VerdictKind.UNKNOWN
     if card.lead.value < thresholds.late * card.wait:
         return VerdictKind.LATE
@@ -102,6 +118,8 @@ def _matters(card: Card, p: float, nats: float, thresholds: Thresholds) -> bool:
 
 
 def _words(card: Card, kind: VerdictKind, thresholds: Thresholds) -> str:
+    if card.entropy.value <= 0:
+        return one_value(card.rows)
     if kind is VerdictKind.UNKNOWN:
         return f"Too little data to tell: {_unknown(card, thresholds)}"
     if kind is VerdictKind.DRIFTS:
@@ -215,4 +233,5 @@ def measure(log: PredictionRows, candidate: ProxyCandidate) -> Card:
         new=gain.new,
         overall=gain.overall,
         unit=log.unit,
+        known=len(rows) / np.count_nonzero(log.known),
     )

@@ -2,6 +2,7 @@
 
 import html
 import json
+import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from importlib.metadata import version
@@ -18,11 +19,12 @@ from presage.logs.cuts import found_cuts, resolve_cuts
 from presage.logs.leak_guards import LogWarning
 from presage.logs.rows import LogRows, SignalRows, read_log
 from presage.metrics.families import numbered
+from presage.metrics.intervals import Estimate
 from presage.progress import Progress, silent
 from presage.proxies.candidates import cut_points, cuts_of, with_horizons
 from presage.proxies.card import Card, card_columns
 from presage.proxies.gain import DAY
-from presage.proxies.judge import judge_proxy
+from presage.proxies.judge import judge_proxy, spoken
 from presage.proxies.signals import PredictionRows, ProxyCandidate
 from presage.spaces import Array
 from presage.task.spans import ROW, Span, span
@@ -70,7 +72,30 @@ class ProxyReport:
     def _repr_html_(self) -> str:
         warned = "".join(f"<p><b>{html.escape(warning.words)}</b></p>" for warning in self.warnings)
         words = "".join(f"<p><b>{html.escape(card.name)}</b>: {html.escape(card.verdict)}</p>" for card in self.cards)
-        return warned + words + self.table._repr_html_()
+        return warned + words + _short(self.cards)._repr_html_()
+
+
+def _short(cards: Sequence[Card]) -> Table:
+    """What a notebook shows of the cards: the columns that decide; `table` has all."""
+    columns: dict[str, Callable[[Card], str]] = {
+        "proxy": lambda card: card.name,
+        "verdict": lambda card: card.kind.words,
+        "information (nats)": lambda card: _number(card.information),
+        "gain on new items (nats)": lambda card: _number(card.gain),
+        "lead": _lead,
+    }
+    return Table({name: np.array([tell(card) for card in cards], object) for name, tell in columns.items()})
+
+
+def _number(estimate: Estimate) -> str:
+    value, low, high = (round(part, 4) + 0.0 for part in estimate)  # 0.0 rather than -0.0
+    return "" if math.isnan(value) else f"{value:.4f} ({low:.4f} to {high:.4f})"
+
+
+def _lead(card: Card) -> str:
+    if math.isnan(card.lead.value):
+        return ""
+    return spoken(card.lead.value, card.unit) if card.lead.value > 0 else "none"
 
 
 def judge_proxies(

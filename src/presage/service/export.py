@@ -54,7 +54,7 @@ def export_log(task: Task, store: LogStore, horizons: Horizons, out: Path, progr
             _to_parquet(task, lines, Path(scratch) / "log.parquet")
             rename(Path(scratch) / "log.parquet", out)
     except OSError as error:
-        remedy = f"make room or choose another folder ({error.strerror})"
+        remedy = f"free some space or choose another folder ({error.strerror})"
         raise OutputError("the log could not be exported", str(out), remedy) from error
     return Exported(rows, scored, loss / scored if scored else float("nan"))
 
@@ -121,7 +121,7 @@ def _to_parquet(task: Task, lines: Path, out: Path) -> None:
             connection.execute(f"COPY ({query}) TO {sql_text(str(out))} (FORMAT parquet, COMPRESSION zstd)")
         except duckdb.Error as error:
             why = " ".join(str(error).splitlines()[0].split())
-            remedy = "make room on the disk" if isinstance(error, duckdb.IOException) else "report this"
+            remedy = "free some space on the disk" if isinstance(error, duckdb.IOException) else "report this"
             raise OutputError("the log could not be exported", why, remedy) from error
     with out.open("rb") as file:
         os.fsync(file.fileno())

@@ -51,7 +51,8 @@ def feature_encoder(task: Task) -> Encode:
             remedy = f"add hashed = 65536, or values = [...], to instance.{feature.name}"
             raise SettingError("a service needs to know how many values a feature has", feature.name, remedy)
         if isinstance(feature, SetFeature) and feature.slots is None:
-            raise SettingError("a service needs to know how large a set can be", feature.name, "give it slots = 8, say")
+            wrong = "a service needs to know how large a set can be"
+            raise SettingError(wrong, feature.name, "add slots = 8, for example")
     names = [feature.name for feature in task.instance]
 
     def encode(values: Mapping[str, Any]) -> EncodedFeatures:
@@ -65,7 +66,8 @@ def feature_encoder(task: Task) -> Encode:
             value = values.get(feature.name)
             value = feature.missing if value is None else value
             if value is None:
-                raise FeatureError("a feature is missing", feature.name, "give it, or declare what stands for it")
+                remedy = "give it, or set missing = ... for it in the task file"
+                raise FeatureError("a feature is missing", feature.name, remedy)
             if isinstance(feature, SetFeature):
                 slots += _set(feature, value)
             elif isinstance(feature, Number):
@@ -106,11 +108,11 @@ def _set(feature: SetFeature, value: Any) -> list[int]:
     if isinstance(value, str):
         value = [word.strip() for word in value.split(feature.separator) if word.strip()]
     if not isinstance(value, list):
-        raise FeatureError(f"{feature.name} must be a list of texts", value, "give a list")
+        raise FeatureError(f"{feature.name} must be a list of strings", value, "give a list")
     codes = sorted({_symbol(feature, word) for word in value})
     assert feature.slots is not None
     if len(codes) > feature.slots:
-        raise FeatureError(f"{feature.name} is larger than its slots", len(codes), f"give at most {feature.slots}")
+        raise FeatureError(f"{feature.name} has more values than slots", len(codes), f"give at most {feature.slots}")
     return codes + [EMPTY] * (feature.slots - len(codes))
 
 
@@ -127,7 +129,7 @@ def as_moment(feature: Timestamp, value: Any) -> datetime:
         at = given.astimezone(UTC)
     except (TypeError, ValueError, OverflowError) as error:
         remedy = 'give text such as "2026-11-16T09:30:00Z"'
-        raise FeatureError(f"{feature.name} is not a moment", value, remedy) from error
+        raise FeatureError(f"{feature.name} is not a time", value, remedy) from error
     if given.tzinfo is None:
         raise FeatureError(f"{feature.name} has no time zone", value, "add one, such as Z")
     return at

@@ -109,7 +109,7 @@ def folder_forecaster(folder: Path) -> Forecaster:
         wrong = "the data folder was made with a newer revision of the forecaster"
         remedy = "use a newer version of presage, or rebuild the folder with `presage serve --refold`"
     else:
-        wrong = "the data folder was made with an old revision of the forecaster that is not kept"
+        wrong = "the data folder was made with an old revision of the forecaster that this version no longer has"
         remedy = "rebuild the folder with `presage serve --refold`, or use the version of presage that made it"
     raise OtherRevisionError(wrong, other_revision(folder), remedy)
 
@@ -134,8 +134,8 @@ def open_folder(task_file: Path, folder: Path) -> tuple[Task, bytes]:
             kept.read_text().splitlines(), task_file.read_text().splitlines(), lineterm="", n=0
         )
         changed = "; ".join(line for line in lines if line[:1] in "+-" and line[:3] not in ("+++", "---"))
-        remedy = "serve the task that the folder was made with, choose another folder, or rebuild it with --refold"
-        raise OtherTaskError("the task file differs from that of the data folder", changed, remedy)
+        remedy = "use the task file that the folder was made with, choose another folder, or rebuild it with --refold"
+        raise OtherTaskError("the task file differs from the data folder's", changed, remedy)
     return ours, task_digest(folder)
 
 

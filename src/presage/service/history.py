@@ -73,7 +73,7 @@ def _check_ids(task: Task, ids: list[str]) -> None:
         try:
             reader.id(id, "the log")
         except RefusalError as error:
-            raise DataError("an id of the log cannot be one of a service", id, "give other ids") from error
+            raise DataError("an id in the log is not valid in a service", id, "give other ids") from error
 
 
 def _arrived(rows: LogRows, revealed: SignalRows, signal: Signal) -> Array:
@@ -101,7 +101,7 @@ def events_of(task: Task, store: LogStore, encode: Encode) -> Iterator[Happened]
 
 
 def live_through(service: LiveService, events: Iterable[Happened], bulk: int, progress: Callable[[int], None]) -> None:
-    """Send all events in bulks, each once the one before is learned."""
+    """Send all events in batches, each once the one before is learned."""
 
     async def send() -> None:
         left = iter(events)
@@ -117,7 +117,7 @@ def live_through(service: LiveService, events: Iterable[Happened], bulk: int, pr
 def check_new(folder: Path) -> None:
     """Raise OutputError if a folder holds anything."""
     if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
-        raise OutputError("the data folder is not empty", str(folder), "choose a new one")
+        raise OutputError("the data folder is not empty", str(folder), "choose a new folder")
 
 
 @contextmanager
@@ -148,7 +148,7 @@ def refold_folder(task_file: Path, folder: Path, progress: Callable[[int], None]
     """The new place of the old data folder; the rebuilt one has the same events, under another task or revision.
 
     The old log has the actual predictions, the new one those that would have been made. Feedback whose value the new
-    task does not have goes into quarantine.
+    task does not have is quarantined.
     """
     old_task, encode = load_task(folder / TASK), feature_encoder(load_task(task_file))
     aside, made = next(each for each in refolds(folder) if not each.aside.exists())

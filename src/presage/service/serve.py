@@ -38,17 +38,17 @@ def serve(
     progress: Progress = silent,
     **limits: Any,
 ) -> int:
-    """Answer predictions over HTTP, keep what comes back, and learn from it; gives the exit code when it stops.
+    """Serve predictions over HTTP, record feedback and learn from it; returns the exit code when it stops.
 
     Args:
         task: The task, or its file or text.
-        data: The folder that keeps the log; made if there is none.
-        host: The address to listen on; without a token only this machine is served.
+        data: The folder for the log; created if missing.
+        host: The address to listen on; without a token the service listens on this machine only.
         port: 0 picks a free port.
         token_file: A file with the token that requests must carry.
-        allowed_hosts: Further names by which the service may be called; "*" for any.
+        allowed_hosts: Further host names that clients may use; "*" for any.
         refold: Whether the log is rebuilt under a new task or revision.
-        say: Given each line for the operator.
+        say: Called with each line for the operator.
         progress: Shows how far a refold is.
         limits: The limits of `presage serve --help`, such as `clock="events"`.
     """
@@ -62,7 +62,7 @@ def serve(
         if refold and not up_to_date(file, folder):
             with progress("serve: events replayed", history.sent(folder)) as step:
                 aside = history.refold_folder(file, folder, step)
-            say(f"The log was rebuilt; the old one is kept in {aside}")
+            say(f"The log was rebuilt; the old one is in {aside}")
         with progress("reading the data folder", None):
             service = held.enter_context(closing(open_service(file, folder, settings, _now)))
         if old := other_revision(folder):

@@ -216,7 +216,7 @@ class LiveService:
         if idle or learner.waiting <= LAG:
             return
         if learner.waiting > 2 * LAG or any(event.kind is EntryKind.PREDICTED for event in events):
-            raise BusyError("the learner is behind", learner.waiting, "send the same again soon")
+            raise BusyError("the learner is behind", learner.waiting, "send the same again shortly")
 
     async def _prediction_reply(
         self, request: PredictionRequest, result: EventResult, probabilities: Array, model: int

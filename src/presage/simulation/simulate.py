@@ -48,14 +48,14 @@ def simulate(
     duplicates: float = 0.0,
     progress: Progress = silent,
 ) -> Simulated:
-    """The log of a world, written to `out` (.parquet or .csv), and a task file of the same name beside it.
+    """The log of a world, written to `out` (.parquet or .csv) with a task file of the same name beside it.
 
     Args:
         world: "shop", "repositories" or "marketplace", or the settings of one.
         out: Where the log goes; only files that were simulated are replaced.
-        rows: How many predictions; what the world deals by itself if left out.
+        rows: How many predictions; as many as the world has by default if left out.
         seed: The same seed writes the same bytes.
-        drift: Whether the world changes in the middle.
+        drift: Whether the world changes halfway.
         missing: The share of the feedback that is left out.
         duplicates: The share of the rows that is written twice.
         progress: Shows how far it is.
@@ -95,11 +95,12 @@ def _aside(out: Path) -> Iterator[Path]:
         out.parent.mkdir(parents=True, exist_ok=True)
         folder = Path(tempfile.mkdtemp(prefix=".unfinished-", dir=out.parent))
     except OSError as error:
-        raise OutputError("nothing can be written there", str(out), f"choose another ({error.strerror})") from error
+        raise OutputError("this file cannot be written", str(out), f"choose another ({error.strerror})") from error
     try:
         yield folder
     except (OSError, duckdb.IOException) as error:
         why = str(error).splitlines()[0]
-        raise OutputError("the log could not be written", str(out), f"make room or choose another ({why})") from error
+        remedy = f"free some space or choose another file ({why})"
+        raise OutputError("the log could not be written", str(out), remedy) from error
     finally:
         shutil.rmtree(folder, ignore_errors=True)

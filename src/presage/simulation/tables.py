@@ -1,4 +1,4 @@
-"""Simulated predictions as a table: dealt in chunks, spoilt on request, and written to a file."""
+"""Simulated predictions as a table: drawn in chunks, spoilt if asked to be, and written to a file."""
 
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -24,7 +24,7 @@ class Chunk(NamedTuple):
     shown_at: Array  # int64 [n]: microseconds since 1970 UTC
     proxy: Array  # [n]: symbols
     outcome: Array  # [n]
-    truth: Array | None  # float64 [n, Y]: p(outcome), as someone knows who knows the world
+    truth: Array | None  # float64 [n, Y]: the world's true p(outcome)
 
 
 def part_of(chunk: Chunk, rows: Array) -> Chunk:

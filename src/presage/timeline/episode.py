@@ -43,7 +43,7 @@ class Episode:
     """One episode of T rounds, or R trials of it along a leading axis.
 
     The feedback of round i is seen at the end of round `*_seen[i]`, after that round's prediction.
-    A proxy or outcome that is never seen may be -1 (nobody knows it); its round then scores NaN.
+    A proxy or outcome that is never seen may be -1 (unknown); its round then scores NaN.
 
     >>> episode = Episode.fixed([0, 1, 0], [0, 1, 0], [1, 0, 1], Delays(proxy=0, outcome=2))
     >>> episode.outcome_seen
@@ -75,7 +75,7 @@ class Episode:
         shapes = {"x": leading, "z": z.shape, "y": y.shape} | {f"{name}_seen": s.shape for name, s in seen.items()}
         fits = [leading == z.shape == y.shape] + [s.shape in (z.shape, z.shape[-1:]) for s in seen.values()]
         if z.ndim not in (1, 2) or z.shape[-1] == 0 or not all(fits):
-            remedy = "give each of them one entry a round, and at least one round"
+            remedy = "give each of them one entry per round, and at least one round"
             raise ShapeError("the parts of an episode differ in length", shapes, remedy)
         for name, symbols in (("proxy", z), ("outcome", y)):
             _check_seen(name, seen[name], symbols)
@@ -108,13 +108,13 @@ class Episode:
         return int(self.z.shape[0]) if self.z.ndim == 2 else None
 
     def trial(self, trial: int) -> "Episode":
-        """One trial of several, as an episode of its own."""
+        """One of several trials, as a single episode."""
         x = Instance(*(part[trial] for part in self.x)) if isinstance(self.x, Instance) else self.x[trial]
         seen = [s[trial] if s.ndim == 2 else s for s in (self.proxy_seen, self.outcome_seen)]
         return Episode(x, self.z[trial], self.y[trial], *seen)
 
     def without_delay(self) -> "Episode":
-        """The zero-delay twin: all that is ever seen is seen at the end of its own round."""
+        """The zero-delay twin: feedback that is seen at all is seen at the end of its own round."""
         rounds = np.arange(self.rounds)
         seen = [np.where(s == NEVER, NEVER, rounds) for s in (self.proxy_seen, self.outcome_seen)]
         return Episode(self.x, self.z, self.y, *seen)
@@ -127,7 +127,7 @@ class Episode:
 def _rounds(z: Any) -> int:
     shape = np.shape(z)
     if not shape:
-        raise ShapeError("an episode needs one proxy a round", z, "give an array of proxies")
+        raise ShapeError("an episode needs one proxy per round", z, "give an array of proxies")
     return int(shape[-1])
 
 

@@ -1,4 +1,4 @@
-"""Worlds with a known truth, in which forecasters can be tried out."""
+"""Worlds with a known truth, for trying out forecasters."""
 
 from typing import TYPE_CHECKING
 

@@ -28,7 +28,7 @@ def interleaved(shape: tuple[int, int], delay: int, instances: int, mix: float, 
 
 
 class Trials(NamedTuple):
-    """Episodes, and what a forecaster that knew the world would know."""
+    """Episodes, and what a forecaster with full knowledge of the world would predict."""
 
     episode: Episode
     h: Array  # [R, X, Z]

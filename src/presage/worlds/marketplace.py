@@ -16,7 +16,7 @@ DAYS = 21
 
 
 class Market(NamedTuple):
-    """How the items of a market are engaged with, and when they are acquired."""
+    """How users engage with the items of a market, and when they acquire them."""
 
     items: tuple[str, ...]  # [I] names
     proxies: Array  # float64 [I, 4]: p(z | item)
@@ -28,9 +28,9 @@ class Market(NamedTuple):
 class Volume(NamedTuple):
     """How much is acquired of each item in 21 days, and how unevenly over them.
 
-    An item is acquired `least` times and more: the excess is log-normal with median `excess` and `spread` in logs.
-    What is acquired of it day by day wavers: a log-normal of `waver` in logs, a share `memory` of it kept from one
-    day to the next.
+    An item is acquired at least `least` times: the excess is log-normal with median `excess` and `spread` in logs.
+    Its daily volume varies: by a log-normal of `waver` in logs, with a correlation of `memory` from one day to the
+    next.
     """
 
     least: float
@@ -40,7 +40,7 @@ class Volume(NamedTuple):
     memory: float
 
     def check(self, name: str) -> None:
-        """Nothing, or the error of the first part that cannot be right."""
+        """Raise SettingError for the first part that cannot be right."""
         between(f"{name}.least", self.least, 0.0, 1e9)
         positive(f"{name}.excess", self.excess)
         for part in ("spread", "waver"):
@@ -73,22 +73,23 @@ CALENDAR = Volume(least=100.0, excess=140.0, spread=0.8, waver=1.15, memory=0.95
 
 @dataclass(frozen=True)
 class MarketplaceSettings:
-    """A market of items that differ in how they are engaged with and in how often they are acquired.
+    """A market whose items differ in engagement and in how often they are acquired.
 
     `proxy_odds` are the log-odds of deleted, one and many against zero engagements after two days, and
-    `outcome_odds` those of each move of `MOVES` against staying, in the five days after; both for an item in the
-    middle. Items differ from it by normal amounts with the standard deviations `proxy_spread` and `outcome_spread`.
-    Of the variance of every engagement a share `appeal` comes from one liking that the item's proxies and outcomes
-    have in common; deletions vary on their own.
+    `outcome_odds` those of each move of `MOVES` against staying, in the five days after; both for the median
+    item. Items differ from it by normal amounts with the standard deviations `proxy_spread` and `outcome_spread`.
+    A share `appeal` of the variance of every engagement comes from how well the item is liked, which its proxies and
+    outcomes have in common; deletions vary on their own.
 
-    How far the outcomes given the proxy are the item's own is `violation`: p(y|item, z) lies that share of the way
-    from g(y|z), which is the same for all items, to what is the item's own. At 0 the proxy tells all, at 1 as little
-    as in the real data. As g is the market's own mean, p(y|z) over all items is the same at any violation.
+    `violation` is how much the outcomes given the proxy depend on the item: p(y|item, z) lies that share of the way
+    from g(y|z), which is the same for all items, to the item's own distribution. At 0 the proxy says everything about
+    the outcome, at 1 as little as in the real data. As g is the market's own mean, p(y|z) over all items is the same
+    at any violation.
 
-    The correlation of an item's fame with its liking is `fame`. `launch` and `calendar` are volumes by days since
-    launch and by days of a calendar. On the day of its launch an item is acquired 1 + `spike` times as often as
-    later (`spike` being the median of a log-normal with `spike_spread`), an excess that falls by a factor of e in
-    `fade_days`. The calendar rises and falls with the week by `weekly`, an amplitude in logs.
+    `fame` is the correlation between an item's volume and how well it is liked. `launch` and `calendar` are volumes
+    by days since launch and by calendar day. On the day of its launch an item is acquired 1 + `spike` times as often
+    as later (`spike` being the median of a log-normal with `spike_spread`), an excess that falls by a factor of e in
+    `fade_days`. The calendar has a weekly cycle of amplitude `weekly`, in logs.
     """
 
     items: int = 400
@@ -160,7 +161,7 @@ class MarketplaceSettings:
 
 def _several(name: str, values: tuple[float, ...], size: int, low: float) -> None:
     if len(values) != size:
-        raise SettingError(f"{name} has a number for each of {size} cases", values, f"give {size} numbers")
+        raise SettingError(f"{name} needs a number for each of {size} cases", values, f"give {size} numbers")
     for value in values:
         between(name, value, low, 50.0)
 

@@ -10,7 +10,7 @@ from presage.spaces import Array
 
 
 class CommitHistory(NamedTuple):
-    """When each of R repositories was committed to, and the languages it holds."""
+    """The commit times and the languages of each of R repositories."""
 
     repositories: tuple[str, ...]  # [R] names
     repository: Array  # int32 [C]: whose commit it is, ascending
@@ -29,22 +29,22 @@ LANGUAGES = {
 }  # fmt: skip
 """The languages, and the share of real repositories that hold each."""
 
-_WARM_UP = 730  # days before the first one dealt, so that spells are met in their midst
+_WARM_UP = 730  # days before the first one drawn, so that histories begin in the middle of spells
 _SPELLS = 1_000  # of a repository at most; the last one lasts
 
 
 @dataclass(frozen=True)
 class RepositorySettings:
-    """Repositories that wake and fall quiet, observed so as to fill a window of 252 days from 1 May in each year.
+    """Repositories with active and quiet spells, observed to fill a window of 252 days from 1 May every year.
 
     A repository alternates between awake and quiet spells of log-normal length, at least a day (medians `awake_days`
     and `quiet_days`; `awake_spread` and `quiet_spread` in logs: the tails are heavy). On a day it is worked on at
-    least once with probability 1 - exp(-rate). The log of the rate is the sum of `log_rate`, what is the
-    repository's own (normal, `pace_spread`), what is the spell's own (`spell_spread`), growth or decay (a slope per
-    year, `trend_spread`), and less `quiet_drop` in quiet spells. A day of work has one commit and more: the number
-    beyond the first is Poisson with a gamma mean, on average `more_commits` (times a log-normal of the repository,
+    least once with probability 1 - exp(-rate). The log of the rate is the sum of `log_rate`, a term for the repository
+    (normal, `pace_spread`), a term for the spell (`spell_spread`) and growth or decay (a slope per year,
+    `trend_spread`), less `quiet_drop` in quiet spells. A day of work has at least one commit: the number after the
+    first is Poisson with a gamma mean, on average `more_commits` (times a log-normal of the repository,
     `more_spread`), of squared variation `more_burst`. A share `young` of repositories begin within the history.
-    The number of languages goes a little with the repository's pace: `language_tie`, in log-odds.
+    The number of languages depends a little on the repository's pace: `language_tie`, in log-odds.
     """
 
     repositories: int = 600

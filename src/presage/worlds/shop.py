@@ -15,7 +15,7 @@ OUTCOMES = ("not finished", "finished")
 
 
 class ShopTrials(NamedTuple):
-    """Purchases in order, and what a forecaster that knew each title would know."""
+    """Purchases in order, and what a forecaster with full knowledge of each title would predict."""
 
     episode: Episode  # instances are (title, genre)
     true_loss: Array  # [R, T]

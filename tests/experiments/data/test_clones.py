@@ -80,7 +80,9 @@ def test_a_clone_inside_a_hook_of_another_repository_is_still_itself(
 
 def test_a_folder_within_a_clone_is_not_that_clone(clones: Path) -> None:
     assert find_clones(clones / "ada" / "engine") == {"src": None}
-    with pytest.raises(DataError, match="no clone with a history is there: found 'folders that are not git clones: 1"):
+    with pytest.raises(
+        DataError, match="the folder has no clone with a history: found 'folders that are not git clones: 1"
+    ):
         read_clones(clones / "ada" / "engine")
 
 

@@ -144,7 +144,7 @@ def test_a_log_means_the_same_in_every_format(tmp_path: Path) -> None:
         (lambda events: [e for e in events if e[3] < 20 * DAY], 1, "is too short: found '20 days'"),
         (lambda events: [e for e in events if e[2] != "acquire"], 1, "at least 100 items: found 0"),
         (lambda events: events, 50, "at least 100 items: found 0; take a longer log"),
-        (lambda events: [(*e[:3], e[3] if e[2] != "acquire" else 0) for e in events], 1, "no item from its launch"),
+        (lambda events: [(*e[:3], e[3] if e[2] != "acquire" else 0) for e in events], 1, "not cover the launch"),
     ],
 )
 def test_a_log_that_makes_no_market_is_refused(tmp_path: Path, change: Any, least: int, words: str) -> None:
@@ -193,9 +193,9 @@ def test_days_of_unknown_items_are_left_out_and_counted(tmp_path: Path) -> None:
         ("items", "py_one_many", 7, 0.3, "item i007 has no distribution in py_one_deleted to py_one_many"),
         ("items", "pz_one", 3, float("nan"), "row 4 of items.parquet has no valid pz_one"),
         ("items", "item", 5, "i004", "items.parquet names an item twice: found 'i004'"),
-        ("launch", "age", 1, 21, "row 2 of launch.parquet is no count of a day"),
+        ("launch", "age", 1, 21, "row 2 of launch.parquet is not a daily count"),
         ("launch", "age", 1, 1.5, "row 2 of launch.parquet has no valid age"),
-        ("calendar", "count", 0, -1, "row 1 of calendar.parquet is no count of a day"),
+        ("calendar", "count", 0, -1, "row 1 of calendar.parquet is not a daily count"),
     ],
 )
 def test_a_wrong_market_is_refused_by_name(  # noqa: PLR0917

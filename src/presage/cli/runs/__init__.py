@@ -13,7 +13,7 @@ Result = tuple[Report, dict[str, bytes]]
 
 @dataclasses.dataclass(frozen=True)
 class ReproduceRequest:
-    """What was asked for on the command line."""
+    """The options given on the command line."""
 
     trials: int
     seeds: tuple[int, ...]

@@ -11,6 +11,6 @@ def run(asked: ReproduceRequest) -> Result:
     """The GitHub experiment."""
     settings = asked.of(PAPER, TUNED, PAPER)
     source = commit_sources(asked.data, asked.world)
-    source(asked.seeds[0])  # what cannot be read is told before a bar is shown
+    source(asked.seeds[0])  # read errors come before the progress bar
     with progress_bar("github: trials", len(asked.seeds) * settings.trials) as progress:
         return reproduce_github(settings, source, progress, asked.seeds)

@@ -1,1 +1,1 @@
-"""Networks between two trainings at once: whole blocks of rounds, and batches of lessons."""
+"""Networks, many rounds at once between training steps: whole blocks of rounds, and batches of lessons."""

@@ -1,4 +1,4 @@
-"""Networks played block by block: between two trainings they do not change, so all they say then is computed at once.
+"""Networks block by block: they do not change between training steps, so a block's predictions are computed at once.
 
 A block is as many rounds as lie between trainings. What the judge of a mixture tells of rows whose feedback comes in a
 block is computed with it, and the experts are weighed afterwards.
@@ -92,7 +92,7 @@ def block_episode(forecaster: Forecaster, episode: Episode, key: Any) -> Array: 
     if not forecaster.only_rehearses or forecaster.replay is None:
         raise SettingError("only a network can be played by blocks", forecaster.name, "use scan_episode")
     if episode.trials is not None:
-        raise ShapeError("one episode is played at a time here", episode.z.shape, "use block_experts for several")
+        raise ShapeError("this function takes a single episode", episode.z.shape, "use block_experts for several")
     laid = _lay_out(forecaster, episode)
     said: BlockPredictions = _play_one(laid.program, laid.due, laid.dealt, root_key(key))
     return np.asarray(said.logs).reshape(-1, said.logs.shape[-1])[: episode.rounds]

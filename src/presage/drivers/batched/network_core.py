@@ -97,7 +97,7 @@ class NetworkLearning:
         return kept | {"outcomes.rows": self._rows} if self._windows else kept
 
     def restore(self, tensors: dict[str, Array], predictions: int) -> None:
-        """Go on from what another learner of the same forecaster had kept."""
+        """Continue from what another learner of the same forecaster saved."""
         leaves, shape = jax.tree_util.tree_flatten_with_path(self._state)
         names = [f"state.{jax.tree_util.keystr(path, simple=True, separator='.')}" for path, _ in leaves]
         self._state = jax.tree.unflatten(shape, [jax.numpy.array(tensors[name]) for name in names])

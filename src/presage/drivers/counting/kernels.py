@@ -73,7 +73,7 @@ class FeedbackArrays(NamedTuple):
 
 
 class Weighing(NamedTuple):
-    """How experts are weighed: by expected losses before outcomes come, or by outcomes alone."""
+    """How experts are weighted: by expected losses before outcomes come, or by outcomes alone."""
 
     early: bool
     gamma: float

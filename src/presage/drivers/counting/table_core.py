@@ -183,7 +183,7 @@ class TableFunctions:
 
     def __init__(self, forecaster: Forecaster) -> None:
         if not can_count(forecaster):
-            raise SettingError("only tables can be tallied", forecaster.name, "use NetworkCore")
+            raise SettingError("only tables can be counted", forecaster.name, "use NetworkCore")
         self.forecaster = forecaster
         pool, experts = forecaster.structure, experts_of(forecaster)
         self._pool = pool if isinstance(pool, Pool) else None

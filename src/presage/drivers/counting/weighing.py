@@ -1,4 +1,4 @@
-"""Experts weighed after they have played: what they say does not depend on their weights."""
+"""Experts weighted after they have all predicted: their predictions do not depend on their weights."""
 
 from functools import lru_cache
 
@@ -146,7 +146,7 @@ def weights_of(pool: Pool, feedback: FeedbackArrays, logs: Array, expected: Arra
 
 
 def weighing_of(pool: Pool) -> Weighing:
-    """How the experts of a mixture are weighed."""
+    """How the experts of a mixture are weighted."""
     gamma = pool.rule.gamma if isinstance(pool.rule, EarlyWeights) else 1.0
     return Weighing(isinstance(pool.rule, EarlyWeights), gamma)
 

@@ -36,7 +36,7 @@ def trial_key(key: Any, trial: int) -> Key:
 def scan_episode(forecaster: Forecaster, episode: Episode, key: Any, *, nowcasts: bool = False) -> Played:
     """One episode from an empty state; with `nowcasts`, also what each round's proxy would have told."""
     if episode.trials is not None:
-        raise ShapeError("one episode is played at a time here", episode.z.shape, "use play_trials for several")
+        raise ShapeError("this function takes a single episode", episode.z.shape, "use play_trials for several")
     use_compile_cache()
     dealt, timetable, layout = lay_out_episode(forecaster.spaces, forecaster.replay, episode)
     played: Played = _one(Program(forecaster, layout, nowcasts), timetable, dealt, root_key(key))

@@ -154,7 +154,7 @@ class Drawing(NamedTuple):
 
 
 def _proxy_of(dealt: EpisodeArrays, t: Array) -> Array:
-    """The proxy of round t; where nobody knows it any will do."""
+    """The proxy of round t; where it is not known, any symbol will do."""
     return jnp.maximum(dealt.z[jnp.minimum(t, len(dealt.z) - 1)], 0)
 
 

@@ -15,8 +15,8 @@ from presage.worlds.marketplace import DAYS
 KINDS = ("acquire", "engage", "delete")
 PROXY_DAYS, OUTCOME_DAYS = 2, 7
 
-# A user may get an item again: only the first time counts. Nobody deletes before acquiring, so a deletion in the same
-# instant comes after it; an engagement in the same instant is the acquisition itself.
+# A user may get an item again: only the first time counts. An item cannot be deleted before it is acquired, so
+# a deletion in the same instant comes after it; an engagement in the same instant is the acquisition itself.
 FOLLOWED = """
 CREATE TABLE followed AS
 WITH acquired AS (
@@ -92,7 +92,7 @@ def count_acquisitions(log: Path, least: int) -> Acquisitions:
         _check_kinds(connection, log)
         days = _number(connection, 'SELECT max("at")::DATE - min("at")::DATE + 1 FROM events')
         if days < DAYS:
-            raise DataError(f"{log.name} is too short", f"{days} days", f"a market is made of at least {DAYS} days")
+            raise DataError(f"{log.name} is too short", f"{days} days", f"give a log of at least {DAYS} days")
         spans = {"proxy": PROXY_DAYS, "outcome": OUTCOME_DAYS}
         connection.execute(FOLLOWED, spans)
         connection.execute(OUTCOMES, spans)

@@ -1,4 +1,4 @@
-"""Commit histories out of a folder of three tables: commits, languages and repos."""
+"""Commit histories from a folder of three tables: commits, languages and repos."""
 
 from pathlib import Path
 

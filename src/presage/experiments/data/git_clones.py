@@ -1,4 +1,4 @@
-"""Commit histories out of git clones on this machine, which may be anyone's."""
+"""Commit histories from git clones on this machine, which need not be trusted."""
 
 import os
 import subprocess
@@ -73,7 +73,7 @@ def find_clones(folder: Path) -> dict[str, Path | None]:
 def read_clones(
     folder: Path, now: int | None = None, progress: Callable[[int], None] = lambda _: None
 ) -> tuple[CommitTables, Exclusions]:
-    """The three tables of a commit history out of all clones in a folder, and what was left out.
+    """The three tables of a commit history from all clones in a folder, and what was left out.
 
     Every folder in it is a clone, bare or not, or an owner's folder of clones. A clone counts with all commits
     behind its HEAD. Shallow and empty clones are left out, for their past is not known; so are commits dated after
@@ -93,8 +93,8 @@ def read_clones(
     undated = sum(clone.undated for clone in clones.values())
     exclusions = left_out(excluded | {FUTURE: int((~past).sum()), UNDATED: undated})
     if not past.any():
-        remedy = "give the folder that holds whole clones, one folder each"
-        raise DataError("no clone with a history is there", "; ".join(exclusions.lines()) or str(folder), remedy)
+        remedy = "give a folder of complete clones, one folder each"
+        raise DataError("the folder has no clone with a history", "; ".join(exclusions.lines()) or str(folder), remedy)
     with connected() as connection:
         connection.register("raw", {name: column[past] for name, column in columns.items()})
         connection.register("raw_languages", languages)

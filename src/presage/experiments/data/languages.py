@@ -1,4 +1,4 @@
-"""Which language a file is written in, told by its name alone."""
+"""The language of a file, judged by its name alone."""
 
 from collections import Counter
 from collections.abc import Iterable

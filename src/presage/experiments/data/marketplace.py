@@ -1,4 +1,4 @@
-"""Markets out of a folder of three tables (items, launch, calendar), and those tables out of a log of events."""
+"""Markets from a folder of three tables (items, launch, calendar), and those tables from an event log."""
 
 from pathlib import Path
 from typing import NamedTuple
@@ -56,7 +56,7 @@ def read_market(folder: Path) -> tuple[Market, Exclusions]:
 
 
 def build_market(log: Path, least: int = 100, prior: float = 1.0) -> tuple[MarketTables, Exclusions]:
-    """The tables of a market out of a log of events (item, user, kind, at), and what was left out.
+    """The tables of a market from an event log (item, user, kind, at), and what was left out.
 
     Items with at least `least` acquisitions of known outcome are kept. p(z | item) are plain frequencies, and to
     p(y | item, z) are added `prior` acquisitions that turned out as those of all kept items did:
@@ -69,8 +69,8 @@ def build_market(log: Path, least: int = 100, prior: float = 1.0) -> tuple[Marke
     found = count_acquisitions(log, settings.whole("least", least))
     _check_size(len(found.items), f"take a longer log, or items with fewer than {least} acquisitions")
     if not found.launch.any():
-        wrong = f"{log.name} shows no item from its launch"
-        remedy = f"take a log that begins before its items do and shows {DAYS} days of them"
+        wrong = f"{log.name} does not cover the launch of any item"
+        remedy = f"give a log that begins before some of its items and covers their first {DAYS} days"
         raise DataError(wrong, f"{len(found.items)} items", remedy)
     items = np.array(found.items, object)
     probabilities = smoothed(found.outcomes, prior)
@@ -111,7 +111,7 @@ def _by_day(table: Columns, file: str, name: str, items: tuple[str, ...]) -> tup
         row = int(np.flatnonzero(wrong)[0])
         found = {name: int(table[name][row]), "count": int(table["count"][row])}
         remedy = f"count acquisitions on days 0 to {DAYS - 1}"
-        raise DataError(f"row {row + 1:,} of {file} is no count of a day", found, remedy)
+        raise DataError(f"row {row + 1:,} of {file} is not a daily count", found, remedy)
     index = {item: position for position, item in enumerate(items)}
     place = np.array([index.get(str(item), -1) for item in table["item"]])
     counts = np.zeros((len(items), DAYS))
@@ -129,7 +129,7 @@ def smoothed(counts: Array, prior: float) -> Array:
     """The probabilities of `build_market`: p(z | item), then p(y | item, z), [I, 4 + 16], from counts [I, 4, 4]."""
     seen = counts.sum(axis=2)  # [I, Z]
     pooled = counts.sum(axis=0)  # [Z, Y]
-    # A proxy nobody ever showed has probability 0; what would follow is then taken to be the same.
+    # A proxy that never occurred has probability 0; what would follow is then taken to be the same.
     marginal = np.where(pooled.sum(axis=1, keepdims=True) > 0, pooled, np.eye(4))
     marginal = marginal / marginal.sum(axis=1, keepdims=True)
     outcomes = (counts + prior * marginal) / (seen[:, :, None] + prior)

@@ -28,12 +28,12 @@ LEAST_GAIN = 1e-4
 
 
 class ShopScore(NamedTuple):
-    """The mean loss of a forecaster beyond that of one who knew every title, once outcomes had begun to come."""
+    """The mean loss of a forecaster in excess of one that knows every title, once outcomes have begun to come."""
 
     name: str
     loss: float  # the mean log loss itself
     excess: Interval
-    excess_new: Interval  # on titles younger than the outcome delay, whose outcomes nobody had seen in full
+    excess_new: Interval  # on titles younger than the outcome delay, whose outcomes were not all known
 
 
 class ShopRun(NamedTuple):
@@ -100,18 +100,18 @@ def _score(name: str, losses: Array, truth: Array, new: Array) -> ShopScore:
 
 
 def verdict(settings: ShopSettings, run: ShopRun) -> str:
-    """One sentence: what was gained, over whom, and when."""
+    """One sentence: what was gained, over which forecaster, and when."""
     scores = {score.name: score for score in run.scores}
     direct, ours = scores["direct"].excess_new.mean, scores["mixture"].excess_new.mean
     day = first_day_ahead(run)
     lead = (
-        f"On titles on sale for less than {settings.outcome_days} days ({run.new_share:.0%} of purchases) the loss of "
-        f"the mixture lies {ours:.4f} above the best possible, that of the direct forecaster {direct:.4f}"
+        f"On titles on sale for less than {settings.outcome_days} days ({run.new_share:.0%} of purchases) the "
+        f"mixture's log loss is {ours:.4f} nats above the best possible, the direct forecaster's {direct:.4f}"
     )
     if ours >= direct or day is None:
-        return f"{lead}: here the proxy gains nothing."
-    won = f"{1 - ours / direct:.0%} of what waiting costs is won back"
-    return f"{lead}: {won}. The mixture is clearly ahead by day {day}."
+        return f"{lead}: here the early sign does not help."
+    won = f"the mixture wins back {1 - ours / direct:.0%} of what waiting costs"
+    return f"{lead}: {won}. It is clearly ahead by day {day}."
 
 
 def first_day_ahead(run: ShopRun) -> int | None:

@@ -92,10 +92,10 @@ def ignorance(settings: GithubSettings, run: GithubRun) -> Claim:
 
 
 def recovery(settings: GithubSettings, run: GithubRun) -> Claim:
-    """G2: judged at 70 % of the way; the leads at other shares are told beside it."""
+    """G2: judged at 70 % of the way; the leads at other shares are reported beside it."""
     found = leads(settings, run)
     measures = [Measure(f"{name}, weeks before direct", found[name], least=LEAD) for name in SINGLES[1:]]
-    text = f"factored and residual make {JUDGED:.0%} of the way back at least {LEAD} weeks before direct"
+    text = f"factored and residual are {JUDGED:.0%} of the way back at least {LEAD} weeks before direct"
     others = []
     for share in SHARES[1:]:
         weeks = recoveries(settings, run, share)

@@ -1,4 +1,4 @@
-"""Every moment that may be asked about: what was known of the repository then, and what came after."""
+"""Every moment that a round may be about: what was known of the repository then, and what came after."""
 
 from typing import NamedTuple
 

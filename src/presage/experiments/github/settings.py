@@ -13,7 +13,7 @@ class GithubSettings(NetworkSettings):
 
     An instance is a repository at a moment. Moments lie `grid_hours` apart in yearly windows of `window_days` from
     1 May, of repositories with at least `commit_days` days with a commit in the window. Counts take at most `bulk`
-    commits an hour. Mode A are moments with at most `quiet_most` commits in the past `quiet_days` days, mode B those
+    commits per hour. Mode A are moments with at most `quiet_most` commits in the past `quiet_days` days, mode B those
     with at least `busy_least` in the past `busy_days`; the second of `modes` follows the first after `switch_week`.
 
     The paper gives neither the length of an episode, nor the buckets of past commits, nor the languages, nor the
@@ -49,14 +49,15 @@ class GithubSettings(NetworkSettings):
             whole(name, getattr(self, name))
         whole("quiet_most", self.quiet_most, 0)
         if sorted(self.modes) != ["A", "B"]:
-            raise SettingError("modes are A and B in some order", self.modes, "give A,B or B,A")
+            raise SettingError("modes must be A and B in some order", self.modes, "give A,B or B,A")
         for name in ("proxy_edges", "history_days"):
             edges = getattr(self, name)
             if list(edges) != sorted(set(edges)) or edges[0] < 1:
-                raise SettingError(f"{name} must rise from 1 or more", edges, "give them in ascending order")
+                raise SettingError(f"{name} must be ascending, from 1 or more", edges, "give them in ascending order")
         if not self.proxy_days <= self.outcome_days < self.window_days:
             found = (self.proxy_days, self.outcome_days, self.window_days)
-            raise SettingError("proxies come before outcomes, within a window", found, "shorten the horizons")
+            wrong = "proxies must come before outcomes, and both within a window"
+            raise SettingError(wrong, found, "shorten the horizons")
         if self.switch_week < 0.5 or self.weeks - self.switch_week < 1.5:
             weeks = {"switch_week": self.switch_week, "weeks": self.weeks}
             remedy = "give at least half a week before the switch and one and a half after it"

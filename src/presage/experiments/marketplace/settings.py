@@ -36,13 +36,14 @@ class MarketplaceRunSettings(NetworkSettings):
             whole(name, getattr(self, name))
         whole("days", self.days, 2)
         if self.days > DAYS:
-            raise SettingError("the market was watched for a shorter time", self.days, f"give at most {DAYS} days")
+            raise SettingError("the market data cover fewer days", self.days, f"give at most {DAYS} days")
         if 24 * 60 * 60 % (24 * self.round_seconds):
             remedy = "give seconds that divide an hour, such as 40"
             raise SettingError("an hour must be a whole number of rounds", self.round_seconds, remedy)
         if not self.proxy_days <= self.outcome_days < self.days:
             found = (self.proxy_days, self.outcome_days, self.days)
-            raise SettingError("proxies come before outcomes, within the days", found, "shorten the delays")
+            wrong = "proxies must come before outcomes, and both within the days"
+            raise SettingError(wrong, found, "shorten the delays")
 
     @property
     def rounds_a_day(self) -> int:

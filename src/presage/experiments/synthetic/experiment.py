@@ -92,7 +92,7 @@ def _summary(point: Point) -> dict[str, object]:
 
 
 def episodes_played(settings: SyntheticSettings, seeds: int = 1) -> int:
-    """How many episodes `progress` is told of in all."""
+    """How many episodes are reported to `progress` in all."""
     kinds = len(settings.useful)
     sizes = len(settings.delays) + len(settings.sizes) + len(settings.scales)
     return settings.trials * (seeds * (settings.mixes * kinds + 2 * 2 * sizes) + 2 * 2 * kinds)

@@ -36,7 +36,7 @@ def figure_2(trials: int, rows: list[Row]) -> Any:
 
 
 def mix_rows(mixes: Array, regrets: dict[str, Array]) -> list[Row]:
-    """What `figure_2` shows: a row for each mix and curve."""
+    """What `figure_2` shows: one row per mix and curve."""
     return [row for name, values in regrets.items() for row in _curve(name, mixes, values)]
 
 
@@ -87,7 +87,7 @@ def _apart(rows: list[Row], gap: float) -> list[Row]:
 
 
 def growth_rows(points: "list[Point]") -> list[Row]:
-    """What `growth_figure` shows: a row for each point."""
+    """What `growth_figure` shows: one row per point."""
     rows = []
     least = min((point.delay for point in points if point.along == "both"), default=1)
     for point in points:
@@ -153,7 +153,7 @@ def _growth_panel(title: str, label: str, rows: list[Row]) -> Any:
 
 
 def as_table(mixes: Array, regrets: dict[str, Array]) -> str:
-    """Figure 2 as CSV: one row a mix and curve."""
+    """Figure 2 as CSV: one row per mix and curve."""
     lines = ["mix,curve,mean,sd,low,high"]
     for name, values in regrets.items():
         for mix, trials in zip(mixes, values, strict=True):

@@ -19,7 +19,7 @@ from presage.timeline.episode import Delays, Episode
 from presage.worlds.factored import FactoredWorld, Trials
 
 Progress = Callable[[int], None]
-"""Is told how many more episodes have been played."""
+"""Called with the number of further episodes played."""
 
 
 class Point(NamedTuple):

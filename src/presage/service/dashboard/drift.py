@@ -48,7 +48,7 @@ class Drift(NamedTuple):
 
 
 class DriftMonitor:
-    """Tests g each time enough further predictions have matured; `drift` is the last result."""
+    """Tests g each time enough new predictions have matured; `drift` is the last result."""
 
     def __init__(self, proxies: int, outcomes: int) -> None:
         self.tests = 0

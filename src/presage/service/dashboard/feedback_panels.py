@@ -98,7 +98,7 @@ def drift_words(drift: Drift, shape: tuple[int, int]) -> str:
     """The verdict in words, for so many proxies and outcomes."""
     if drift.state is DriftState.UNKNOWN:
         enough = LEAST_GROUPS * least_rows(0, shape)
-        return f"Too few predictions have all their outcomes: {drift.rows:,} of the {enough} that the test needs."
+        return f"Too little data: {drift.rows:,} predictions with all outcomes in, of the {enough} that the test needs."
     if drift.state is DriftState.STABLE:
         return (
             f"{drift.rows:,} predictions with all outcomes in show no change in how often outcomes follow each proxy."
@@ -107,11 +107,11 @@ def drift_words(drift: Drift, shape: tuple[int, int]) -> str:
     day = datetime.fromtimestamp(drift.since / 1e6, UTC).strftime("%-d %B %Y, %H:%M UTC")
     if drift.state is DriftState.SLIGHT:
         return (
-            f"A slight change since about {day}: the older frequencies cost {drift.nats:.4f} nats per prediction, "
+            f"A slight change since about {day}: the old frequencies would cost {drift.nats:.4f} nats per prediction, "
             "too little for an alarm."
         )
     return (
-        f"Changed: since about {day} other outcomes follow the same proxies. The older frequencies cost "
+        f"Changed: since about {day} the same proxies lead to different outcomes. The old frequencies would cost "
         f"{drift.nats:.3f} nats per prediction. The chance of a false alarm is {_chance(drift.p)}."
     )
 

@@ -31,7 +31,7 @@ def loss_panel(watch: Watch) -> Loss:
         numbers(means[:, _LOSS["direct"]]) if has_direct else None,
         means_now,
         _loss_words(means_now),
-        "" if has_direct else "It has no direct experts to compare with.",
+        "" if has_direct else "There are no direct experts to compare with.",
     )
 
 
@@ -69,7 +69,7 @@ def _gain(rows: float, total: float, squares: float) -> tuple[float, float]:
 def weights_panel(watch: Watch, forecaster: str) -> Weights:
     """The weights of the families of experts over time."""
     if not watch.subject.families:
-        return Weights([], {}, f"A {forecaster} is a single forecaster, not a mixture: it has no expert weights.")
+        return Weights([], {}, f"A single forecaster ({forecaster}) has no expert weights.")
     stretch = watch.arrived.stretches()
     own = stretch._replace(sums=stretch.sums[:, watch.columns.weights :])
     points = merge_neighbours(own, own.sums[:, 0], most=POINTS, least=1)
@@ -107,7 +107,7 @@ def _early_words(compared: tuple[int, float, float, float] | None, points: int) 
     if not points:
         return "The estimate starts once some outcomes are known."
     if compared is None:
-        return "None of the predictions with an estimate has all its outcomes yet."
+        return "The outcomes of the predictions with an estimate are not all in yet."
     rows, early, true, half = compared
     off = abs(early - true)
     verdict = "within chance" if off <= half else "more than chance"

@@ -1,4 +1,4 @@
-"""The addresses of the dashboard: the page, what it is made of, and the stream of frames it draws."""
+"""The addresses of the dashboard: the page, its files, and the stream of frames it draws."""
 
 import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable

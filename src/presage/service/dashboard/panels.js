@@ -145,14 +145,14 @@ function pending(frame, place, { upto, proxy, outcome, older }) {
   const rows = names.map((name, n) => ({ name, one: proxy[n], other: outcome[n] }))
     .filter((row, n) => n < upto.length || row.one + row.other);
   const words = `${whole(frame.bins.open)} predictions are open.`;
-  const chart = say(place, words, older ? `About ${whole(older)} of them are older than the history of this page.` : "");
+  const chart = say(place, words, older ? `About ${whole(older)} of them are older than this page's history.` : "");
   bars(chart, rows, ["no proxy yet", "no outcome yet"], words);
 }
 
 const BINS = {
-  open: "predictions without all feedback", trained: "learned, and predictions learned from",
-  absent: "feedback that did not arrive in time", late: "feedback after its horizon: kept, not learned",
-  parked: "feedback that waits for its prediction", quarantined: "values that the task does not have",
+  open: "predictions still waiting for feedback", trained: "feedback that was learned, and predictions with such feedback",
+  absent: "feedback that did not arrive in time", late: "feedback that came after its horizon: kept, not learned",
+  parked: "feedback that came before its prediction", quarantined: "values that the task does not have",
 };
 
 function counts(frame, place) {
@@ -172,7 +172,7 @@ function lag(frame, place, { lessons, model, position, behind, over_time: over }
   const words = lessons
     ? `${whole(lessons)} queued. The model includes the log up to entry ${whole(model)} of ${whole(position)}` +
       (behind ? `, ${span(behind)} of log time behind.` : ".")
-    : `None. The last update was at entry ${whole(model)}; the log has ${whole(position)}.`;
+    : `None. The last update was at entry ${whole(model)} of ${whole(position)}.`;
   spark(say(place, words, "Proxies and outcomes that the model has not learned yet."), over, words);
 }
 

@@ -58,7 +58,7 @@ class Sample(NamedTuple):
 
 
 class Watcher:
-    """Folds log entries on a thread of its own; handing them over never waits."""
+    """Folds log entries on its own thread; handing them over never waits."""
 
     def __init__(self, watch: Watch, names: WatchedNames) -> None:
         self.watch, self.names = watch, names

@@ -1,4 +1,4 @@
-"""Access to the service: the host and the token of every request, checked first."""
+"""Access to the service: the host and token of every request, checked before anything else."""
 
 import functools
 import hashlib
@@ -55,7 +55,7 @@ class Access:
 def _is_ours(sent: bytes, names: tuple[str, ...]) -> bool:
     """Whether a host header has one of these names, whatever the port.
 
-    A page from elsewhere whose own name points to this machine does not, so its scripts get no answer.
+    A page from another site whose domain points to this machine does not, so its scripts get no answer.
     """
     parts = _AUTHORITY.fullmatch(sent.decode("latin-1"))
     return parts is not None and ((parts[1] or parts[2]).lower() in names or "*" in names)
@@ -80,19 +80,19 @@ def read_token(file: Path) -> str:
     try:
         token = file.read_text("utf-8").strip()
     except (OSError, UnicodeDecodeError) as error:
-        raise SettingError("the token file cannot be read", str(file), "check its name and rights") from error
+        raise SettingError("the token file cannot be read", str(file), "check its name and permissions") from error
     if not re.fullmatch(r"[!-~]{16,500}", token):
         remedy = "write 16 to 500 printable characters without spaces into it"
-        raise SettingError("the token file does not hold a token", str(file), remedy)
+        raise SettingError("the token file has no valid token", str(file), remedy)
     return token
 
 
 def called(host: str, further: Iterable[str]) -> tuple[str, ...]:
-    """The host names that a service accepts: those of the loopback, its own, and further ones."""
+    """The host names that a service accepts: those of localhost, its own, and further ones."""
     names = tuple(name.lower().strip("[]") for name in further)
     if is_wildcard(host) and not names:
         remedy = "add --allowed-host NAME for each name that clients use, or --allowed-host '*'"
-        raise SettingError("a service on all addresses needs to know its names", host, remedy)
+        raise SettingError("a service that listens on all addresses needs its host names", host, remedy)
     own = () if is_wildcard(host) else (host.lower().strip("[]"),)
     return tuple(dict.fromkeys((*LOOPBACK, *own, *names)))
 
@@ -106,11 +106,11 @@ def is_wildcard(host: str) -> bool:
 
 
 def check_reach(addresses: Iterable[str], token: str | None) -> None:
-    """Raise SettingError unless there is a token or all addresses are of the loopback."""
+    """Raise SettingError unless there is a token or all addresses are loopback addresses."""
     for address in addresses:
         if token is None and not ipaddress.ip_address(address.partition("%")[0]).is_loopback:
             remedy = "give --token-file FILE, or keep to --host 127.0.0.1"
-            raise SettingError("without a token only this machine is served", address, remedy)
+            raise SettingError("without a token the service listens on this machine only", address, remedy)
 
 
 class Gate:
@@ -148,7 +148,7 @@ class Gate:
         if scope["path"].endswith("\n"):  # a pattern that ends in $ takes a line end for the end
             raise RefusalError(NOT_FOUND, "unknown address", "see /openapi.json", "path", scope["path"])
         if scope["query_string"] and scope["path"].startswith("/v1/"):
-            raise RefusalError(MALFORMED, "a query string", "leave it out: everything goes into the body", "query")
+            raise RefusalError(MALFORMED, "a query string is not accepted", "put everything into the body", "query")
 
 
 def _known(method: str) -> str:

@@ -108,7 +108,7 @@ class Routes:
         return await self._feed("outcome", request)
 
     async def events(self, request: Request) -> Response:
-        """POST /v1/events: a bulk of lines; one wrong line refuses all of it."""
+        """POST /v1/events: many lines; one wrong line refuses all of them."""
         body = await self.bodies.receive(request.scope, request.receive, self.limits.bulk_bytes, NDJSON)
         lines = self.reader.lines(body)
         events: list[PredictionRequest | FeedbackRequest] = []
@@ -188,9 +188,7 @@ def _id(request: Request) -> str:
     try:
         return unquote_to_bytes(raw.removeprefix(b"/v1/predictions/")).decode()
     except UnicodeDecodeError:
-        raise RefusalError(
-            MALFORMED, "an id that is not UTF-8", "percent-encode its bytes in UTF-8", "id", raw
-        ) from None
+        raise RefusalError(MALFORMED, "the id is not UTF-8", "percent-encode its bytes in UTF-8", "id", raw) from None
 
 
 def _conflict(id: str, why: str) -> RefusalError:

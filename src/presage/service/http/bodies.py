@@ -83,6 +83,7 @@ async def _next(receive: Receive) -> tuple[bytes, bool]:
 
 
 def _too_large(most: int) -> RefusalError:
-    refusal = RefusalError(TOO_LARGE, f"a body of more than {most} bytes", f"send at most {most} bytes at once", "body")
+    wrong = f"the body has more than {most} bytes"
+    refusal = RefusalError(TOO_LARGE, wrong, f"send at most {most} bytes at once", "body")
     refusal.headers = {"connection": "close"}
     return refusal

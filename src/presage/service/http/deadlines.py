@@ -141,7 +141,7 @@ class PunctualProtocol(HttpToolsProtocol):
             self.transport.abort()
         elif late and self.arriving:
             self._refuse(
-                SLOW, "an unfinished request", f"send all of it within {self.limits.request_seconds:g} seconds"
+                SLOW, "the request did not arrive in time", f"send it within {self.limits.request_seconds:g} seconds"
             )
         elif late:
             self.transport.close()
@@ -166,7 +166,7 @@ class PunctualProtocol(HttpToolsProtocol):
         return self.cycle is None or self.cycle.response_complete
 
     def _refuse_head(self) -> None:
-        self._refuse(HEADERS, "headers that are too large", f"send at most {self.limits.header_bytes} bytes of headers")
+        self._refuse(HEADERS, "the headers are too large", f"send at most {self.limits.header_bytes} bytes of headers")
 
     def _refuse(self, kind: ProblemKind, what: str, remedy: str) -> None:
         """Answer with a problem and read no more; but let an unfinished answer go out instead.

@@ -18,17 +18,19 @@ class Metrics:
 
     def __init__(self, service: Service) -> None:
         self.under_way = Gauge(
-            "presage_http_requests_under_way", "HTTP requests that wait for their answer at this moment.", registry=None
+            "presage_http_requests_under_way",
+            "HTTP requests that the service is answering at this moment.",
+            registry=None,
         )
         self._requests = Counter(
             "presage_http_requests",
-            "HTTP requests answered since the start; the route is `none` where no address matched.",
+            "HTTP requests answered since the service started; the route is `none` if no address matched.",
             ["route", "method", "status"],
             registry=None,
         )
         self._seconds = Histogram(
             "presage_http_request_seconds",
-            "Time from the head of a request to the end of its answer, in seconds.",
+            "Time from the headers of a request to the end of its response, in seconds.",
             ["route"],
             buckets=BUCKETS,
             registry=None,
@@ -75,10 +77,10 @@ class ServiceCollector(Collector):
         yield _bins(numbers)
         yield _refused(numbers)
         yield GaugeMetricFamily(
-            "presage_log_entries", "Entries in the durable log: its last position.", numbers.log_entries
+            "presage_log_entries", "Entries in the log, which is also its last position.", numbers.log_entries
         )
         yield CounterMetricFamily(
-            "presage_predictions", "Predictions in the log, from its beginning.", numbers.counters.predictions
+            "presage_predictions", "Predictions in the log since its beginning.", numbers.counters.predictions
         )
         yield from _queues(numbers)
         yield from _drift(numbers)
@@ -87,7 +89,7 @@ class ServiceCollector(Collector):
 def _bins(numbers: ServiceNumbers) -> Metric:
     family = GaugeMetricFamily(
         "presage_entries",
-        "Log entries by status; all but the entries that mark a learning step are in exactly one.",
+        "Log entries by status; each has exactly one, except entries that mark a learning step.",
         labels=["bin"],
     )
     for name, count in numbers.counters.bins._asdict().items():
@@ -98,7 +100,7 @@ def _bins(numbers: ServiceNumbers) -> Metric:
 def _refused(numbers: ServiceNumbers) -> Metric:
     family = CounterMetricFamily(
         "presage_refused",
-        "Events since the start that added nothing to the log: the same was there already, or something else was.",
+        "Events not added to the log since the service started: repeats, and conflicts with what is there.",
         labels=["kind", "why"],
     )
     for (kind, decision), count in numbers.refused.items():
@@ -108,15 +110,15 @@ def _refused(numbers: ServiceNumbers) -> Metric:
 
 def _queues(numbers: ServiceNumbers) -> Iterator[Metric]:
     yield GaugeMetricFamily(
-        "presage_lessons_waiting", "Proxies and outcomes in the log that the model has not learned yet.",
+        "presage_lessons_waiting", "Proxies and outcomes in the log that the model has not yet learned.",
         numbers.lessons_waiting,
     )  # fmt: skip
     yield GaugeMetricFamily(
-        "presage_model_position", "Log position of the parameters that answer predictions; 0 before the first update.",
+        "presage_model_position", "Log position of the parameters in use; 0 before the first update.",
         numbers.model_position,
     )  # fmt: skip
     yield GaugeMetricFamily(
-        "presage_events_waiting", "Events received and not written to the log yet.", numbers.events_waiting
+        "presage_events_waiting", "Events received but not yet written to the log.", numbers.events_waiting
     )
     yield CounterMetricFamily(
         "presage_watch_missed", "Log entries left out of the dashboard because it could not keep up.",
@@ -130,9 +132,11 @@ def _drift(numbers: ServiceNumbers) -> Iterator[Metric]:
         float(numbers.drift_alarm),
     )  # fmt: skip
     yield GaugeMetricFamily(
-        "presage_g_drift_p", "Chance of so strong a sign of change at any time if that link never changed.",
+        "presage_g_drift_p", "p-value of a change in the link from proxy to outcome, corrected for repeated testing.",
         numbers.drift_p,
     )  # fmt: skip
     yield GaugeMetricFamily(
-        "presage_g_drift_nats", "What the older link costs now, in nats per prediction.", numbers.drift_nats
+        "presage_g_drift_nats",
+        "What predicting with the old link from proxy to outcome would cost now, in nats per prediction.",
+        numbers.drift_nats,
     )

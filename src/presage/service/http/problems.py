@@ -10,7 +10,7 @@ from presage.errors import LONGEST, BusyError, InputError, PresageError, StoreFa
 
 MEDIA_TYPE = "application/problem+json"
 SHOWN = 100
-"""How many of the wrong lines of a bulk a problem lists."""
+"""How many of the wrong lines of a bulk request a problem lists."""
 
 
 class ProblemKind(NamedTuple):
@@ -43,7 +43,7 @@ KINDS = (MALFORMED_HTTP, MALFORMED, TOKEN, NOT_FOUND, METHOD, SLOW, CONFLICT, TO
 
 
 class ProblemLine(msgspec.Struct):
-    """The problem of one line of a bulk."""
+    """The problem with one line of a bulk request."""
 
     line: int
     what: str
@@ -62,7 +62,7 @@ class Problem(msgspec.Struct, omit_defaults=True):
     where: str
     value: str | None
     remedy: str
-    refused: int = 0  # lines of a bulk
+    refused: int = 0  # lines of a bulk request
     lines: list[ProblemLine] = []  # the first of them
 
 
@@ -84,7 +84,7 @@ class RefusalError(Exception):
         return Problem(*about, self.what, self.where, shown, self.remedy, len(lines), lines[:SHOWN])
 
     def line(self, number: int) -> ProblemLine:
-        """The same as the problem of one line of a bulk."""
+        """The same as the problem with one line of a bulk request."""
         shown = None if self.value is None else short(self.value)
         return ProblemLine(number, self.what, self.where, shown, self.remedy)
 

@@ -1,4 +1,4 @@
-"""Bodies of requests, decoded and encoded: predictions, feedback, and bulks of both."""
+"""Bodies of requests, decoded and encoded: predictions, feedback, and bulk requests of both."""
 
 import re
 from collections.abc import Iterable
@@ -52,15 +52,15 @@ class LabelBody(FeedbackBodyJson, forbid_unknown_fields=True):
 
 
 class PredictionEvent(CandidateBody, forbid_unknown_fields=True, tag_field="kind", tag="prediction"):
-    """A prediction in a bulk."""
+    """A prediction in a bulk request."""
 
 
 class ProxyEvent(FeedbackBodyJson, forbid_unknown_fields=True, tag_field="kind", tag="proxy"):
-    """A proxy in a bulk."""
+    """A proxy in a bulk request."""
 
 
 class OutcomeEvent(FeedbackBodyJson, forbid_unknown_fields=True, tag_field="kind", tag="outcome"):
-    """An outcome in a bulk."""
+    """An outcome in a bulk request."""
 
 
 class ProxyLabelEvent(ProxyEvent, forbid_unknown_fields=True, tag_field="kind", tag="proxy"):
@@ -138,7 +138,7 @@ class Reader:
         return self._feedback("proxy" if isinstance(sent, ProxyEvent) else "outcome", sent, "$")
 
     def lines(self, body: bytes) -> list[tuple[int, bytes]]:
-        """The lines of a bulk that are not blank, with their numbers, which count from 1."""
+        """The lines of a bulk request that are not blank, numbered from 1."""
         found = [(number, line) for number, line in enumerate(body.split(b"\n"), 1) if line and not line.isspace()]
         self._count(len(found), self.limits.bulk_events, "a bulk", "request")
         return found
@@ -148,9 +148,9 @@ class Reader:
         size = len(id) if id.isascii() else len(id.encode())
         if not 1 <= size <= self.limits.id_bytes:
             remedy = f"give 1 to {self.limits.id_bytes} bytes of UTF-8"
-            raise _refuse(f"an id of {size} bytes", remedy, where, id)
+            raise _refuse(f"the id has {size} bytes", remedy, where, id)
         if not id.isprintable() and _CONTROL.search(id):
-            raise _refuse("an id with a control character", "leave out line ends, tabs and NUL", where, id)
+            raise _refuse("the id has a control character", "leave out line ends, tabs and NUL", where, id)
         return id
 
     def _candidates(self, sent: PredictionsBody) -> list[CandidateBody]:
@@ -165,7 +165,7 @@ class Reader:
         text = bytes(sent.features)
         if len(text) > self.limits.features_bytes:
             remedy = f"send at most {self.limits.features_bytes} bytes (the limit features_bytes)"
-            raise RefusalError(TOO_LARGE, f"features of {len(text)} bytes", remedy, f"{where}.features")
+            raise RefusalError(TOO_LARGE, f"the features have {len(text)} bytes", remedy, f"{where}.features")
         return SentFeatures(text, decode_features(text, f"{where}.features"))
 
     def _prediction(self, sent: CandidateBody, features: SentFeatures, where: str) -> PredictionRequest:
@@ -181,28 +181,26 @@ class Reader:
             value = self.values[kind][cuts.symbol(value)]
         if value not in self.values[kind]:
             remedy = f"give {'a number, or ' if cuts else ''}one of {', '.join(self.values[kind][:20])}"
-            raise _refuse(f"no value of the task's {kind}", remedy, f"{where}.value", value)
+            raise _refuse(f"not a value of the task's {kind}", remedy, f"{where}.value", value)
         return FeedbackRequest(self.id(sent.id, f"{where}.id"), kind, str(value), self._at(sent.at, where))
 
     def _at(self, at: int | UnsetType, where: str) -> int | None:
         if (at is UNSET) == (self.limits.clock == "events"):
-            remedy = (
-                "give it in microseconds since 1970 UTC" if at is UNSET else "leave it out: the server's clock counts"
-            )
-            raise _refuse("no time" if at is UNSET else "a time", remedy, f"{where}.at")
+            remedy = "give it in microseconds since 1970 UTC" if at is UNSET else "leave it out: the server has its own"
+            raise _refuse("the time is missing" if at is UNSET else "a time is not accepted", remedy, f"{where}.at")
         if at is not UNSET and not 0 <= at <= EXACT:
-            raise _refuse("a time out of range", "give microseconds since 1970 UTC", f"{where}.at", at)
+            raise _refuse("the time is out of range", "give microseconds since 1970 UTC", f"{where}.at", at)
         return None if at is UNSET else at
 
     def _rank_by(self, sent: PredictionsBody) -> str | None:
         if sent.rank is not True:
             if sent.outcome is not UNSET:
-                raise _refuse("an outcome, but no rank", "add rank: true", "$.outcome", sent.outcome)
+                raise _refuse("an outcome without rank", "add rank: true", "$.outcome", sent.outcome)
             return None
         if sent.outcome is UNSET or sent.outcome not in self.values["outcome"]:
             remedy = f"give outcome as one of {', '.join(self.values['outcome'][:20])}"
             found = None if sent.outcome is UNSET else sent.outcome
-            raise _refuse("no outcome to rank by", remedy, "$.outcome", found)
+            raise _refuse("the outcome to rank by is missing or unknown", remedy, "$.outcome", found)
         return sent.outcome
 
     def _count(self, found: int, most: int, of: str, where: str) -> None:
@@ -224,7 +222,7 @@ def _single(sent: PredictionsBody) -> CandidateBody:
 
 
 def refuse_lines(lines: Iterable[ProblemLine]) -> RefusalError:
-    """The refusal of a bulk with these wrong lines."""
+    """The refusal of a bulk request with these wrong lines."""
     found = list(lines)
     wrong = "1 line is wrong" if len(found) == 1 else f"{len(found)} lines are wrong"
     refusal = _refuse(wrong, "correct these lines and send all of it again: nothing was recorded", "lines")

@@ -90,7 +90,7 @@ def create_server(app: Starlette, limits: Limits) -> Server:
 
 
 def bind(host: str, port: int, token: str | None) -> list[socket.socket]:
-    """Sockets bound to a host, not yet listening. Without a token, every address must be of the loopback."""
+    """Sockets bound to a host, not yet listening. Without a token, every address must be a loopback address."""
     try:
         found = socket.getaddrinfo(host or None, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)
     except (OSError, UnicodeError) as error:

@@ -1,4 +1,4 @@
-"""Strict JSON: whatever a lenient reader would guess at is refused.
+"""Strict JSON: anything ambiguous is refused.
 
 msgspec refuses NaN, Infinity, 1e999, lone surrogates, wrong types, unknown fields and anything after the value. But it
 takes the last of two equal keys, and raises another error for what is not UTF-8; both are handled here.
@@ -48,7 +48,7 @@ def decode(decoder: "msgspec.json.Decoder[T]", body: bytes, where: str = "$") ->
     except UnicodeDecodeError as error:
         raise _malformed("not UTF-8", error.object[error.start :][:20], where) from None
     except RecursionError:
-        raise _malformed("nested too deep", body[:40], where, "send objects inside of objects no deeper") from None
+        raise _malformed("nested too deep", body[:40], where, "nest objects less deeply") from None
 
 
 def decode_features(sent: bytes, where: str) -> dict[str, Value]:
@@ -57,9 +57,9 @@ def decode_features(sent: bytes, where: str) -> dict[str, Value]:
     for name, value in values.items():
         if isinstance(value, _NUMBERS) and not -EXACT <= value <= EXACT:
             remedy = f"send at most {EXACT} in size (2^53 - 1), or text"
-            raise RefusalError(INVALID, "a number too large to be exact", remedy, f"{where}.{name}", value)
+            raise RefusalError(INVALID, "the number is too large to be exact", remedy, f"{where}.{name}", value)
     if b"\\u0000" in sent and any("\0" in text for pair in values.items() for text in _texts(*pair)):
-        raise RefusalError(INVALID, "text with the character NUL", "leave it out", where)
+        raise RefusalError(INVALID, "the text has a NUL character", "leave it out", where)
     return values
 
 

@@ -68,7 +68,7 @@ class LearnerClient:
         self.model = ServedModel(self._published.copy(0), 0)
         self._outbox: SimpleQueue[list[Any] | None] = SimpleQueue()
         self._unkept = 0  # lessons since the last snapshot
-        self._unread = 0  # snapshots that nobody waits for
+        self._unread = 0  # snapshots that no caller waits for
         self._answers: dict[str, SimpleQueue[list[Any] | None]] = {kind: SimpleQueue() for kind in ("kept", "digest")}
         self._on_published: Callable[[int], None] = lambda _: None
         assert self._process.stdin
@@ -99,7 +99,7 @@ class LearnerClient:
                 self._receive_published()
 
     def go_live(self, on_published: Callable[[int], None]) -> None:
-        """From here on the learner works beside; it is told of what it has published."""
+        """From here on the learner works in parallel; this passes on what it has published."""
         self._on_published = on_published
         self._sender.start()
         self._receiver.start()
@@ -138,7 +138,7 @@ class LearnerClient:
         if self._sender.is_alive():
             self._outbox.put(None)
             self._sender.join()
-        with suppress(BrokenPipeError):  # it ended before it was told everything
+        with suppress(BrokenPipeError):  # it ended before it got everything
             self._process.stdin.close()
         self._process.wait()
         if self._receiver.is_alive():

@@ -97,7 +97,7 @@ def _checksum(manifest: dict[str, Any], tensors: bytes) -> str:
 
 
 class Folded(NamedTuple):
-    """What was learnt, and whether snapshots say the same."""
+    """What was learned, and whether snapshots have the same."""
 
     state: str  # a hash of all that later learning depends on
     position: int  # of the last LEARN entry
@@ -108,7 +108,7 @@ class Folded(NamedTuple):
 def fold_log(
     forecaster: Forecaster, store: LogStore, horizons: Horizons, snapshots: Path, progress: Callable[[int], None]
 ) -> Folded:
-    """Fold a log from its beginning; `progress` is told how many entries more are folded."""
+    """Fold a log from its beginning; `progress` is called with the number of further entries folded."""
     engine = core_for(forecaster)
     pupil, last = LogFold(engine), 0
     kept = {seq for seq in (positions(snapshots) if snapshots.exists() else []) if seq <= store.head.seq}
