@@ -118,7 +118,7 @@ def test_init_knows_a_log_of_events(presage: Presage, tmp_path: Path) -> None:
     (tmp_path / "log.csv").write_text("\n".join(["item,user,kind,at", *lines]))
     first = read_task(presage("task", "init", tmp_path / "log.csv").out)
     assert isinstance(first.log, EventColumns)
-    assert (first.log.moment, first.log.keys) == (("acquire",), ("item", "user"))
+    assert (first.log.moment, first.log.keys) == (("acquire",), ("user", "item"))
     identity: Feature = first.instance[0]
     assert isinstance(identity, Category)
     assert identity.name == "item"

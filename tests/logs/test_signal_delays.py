@@ -86,3 +86,52 @@ def test_a_proxy_that_may_take_as_long_as_the_outcome_is_warned_of(
 ) -> None:
     proxy = f'values = ["none", "some"]\nhorizon = "{horizon}"'
     assert [one.kind for one in read(tmp_path, rows_with(20, 30), proxy=proxy).warnings] == kinds
+
+
+SUCCESS = 'values = ["no", "yes"]\nhappened_at = "outcome_at"\nhorizon = "7 days"'
+
+
+def planned(beyond: int) -> list[tuple[Any, ...]]:
+    """Successes an hour to six days after their rows; of those later than the last row only a part `1/beyond`."""
+    draw = np.random.default_rng(6)
+    last = 1200
+    rows: list[tuple[Any, ...]] = []
+    for n in range(1200):
+        at = n + 1
+        came = at + int(draw.integers(1, 144)) if draw.random() < 0.5 else None
+        came = None if came and came > last and draw.integers(0, beyond) else came
+        rows.append((f"i{n % 7}", at, "none", at + 1, "no", came))
+    rows.append(("i1", 1, "some", 2, "no", last + 2000))
+    return rows
+
+
+@pytest.mark.parametrize(("beyond", "warned"), [(1, False), (10, True)])
+def test_times_that_were_planned_when_the_log_ended_are_warned_of(tmp_path: Path, beyond: int, warned: bool) -> None:
+    rows = planned(beyond)
+    found = read(tmp_path, rows, outcome=SUCCESS)
+    kinds = [one.kind for one in found.warnings]
+    assert kinds == ["times-ahead"] * warned
+    if warned:
+        assert 'write [log] until = "' in found.warnings[0].text
+        until = f'until = "{found.warnings[0].text.partition(chr(34))[2].partition(chr(34))[0]}"'
+        mended = read(tmp_path, rows, outcome=SUCCESS, log=until)
+        assert mended.warnings == ()
+        assert (mended.outcome.symbols >= 0).sum() < (found.outcome.symbols >= 0).sum()
+
+
+def test_a_time_that_only_one_value_has_is_a_time_of_success(tmp_path: Path) -> None:
+    rows = [(i, s, z, za, y, ya if y == "yes" else None) for i, s, z, za, y, ya in rows_with(5, 50)]
+    (warning,) = read(tmp_path, rows).warnings
+    assert (warning.kind, warning.column, warning.evidence["value"]) == ("one-value-known", "outcome", "yes")
+    assert 'write happened_at = "outcome_at" instead of column and known_at' in warning.text
+    mended = 'values = ["no", "yes"]\nhappened_at = "outcome_at"\nhorizon = "7 days"'
+    assert read(tmp_path, rows, outcome=mended).warnings == ()
+    mostly = [(i, s, z, za, y, None if n % 3 else ya) for n, (i, s, z, za, y, ya) in enumerate(rows_with(5, 50))]
+    assert [one.kind for one in read(tmp_path, mostly).warnings] == ["mostly-undated"]
+
+
+@pytest.mark.parametrize(("different", "warned"), [(150, True), (199, False)])
+def test_an_id_that_many_rows_share_is_warned_of(tmp_path: Path, different: int, warned: bool) -> None:
+    rows = [(n % different, *row[1:]) for n, row in enumerate(rows_with(5, 50))]
+    found = read(tmp_path, rows, log='id = "item"')
+    assert [one.kind for one in found.warnings if one.kind == "id-repeats"] == ["id-repeats"] * warned

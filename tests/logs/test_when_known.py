@@ -10,7 +10,7 @@ from presage.errors import DataError
 from presage.logs.rows import read_log
 from presage.logs.signals import NEVER_AT
 from presage.task.spans import ROW
-from tests.logs.given import DAY, csv, table, task_of
+from tests.logs.given import DAY, csv, parquet, table, task_of
 
 START = int(np.datetime64("2020-01-01", "us").astype(np.int64))
 HOUR = DAY // 24
@@ -223,3 +223,29 @@ def test_spark_is_refused_for_a_log_of_rows(tmp_path: Path) -> None:
         DataError, match="Spark does not keep the order of the rows: found 'spark'; use the engine duck"
     ):
         read_log(task_of(**IN_ROWS), tmp_path / "none.csv", engine="spark")
+
+
+@pytest.mark.parametrize(("no", "yes"), [("No", "Yes"), ("0", "1"), ("false", "true")])
+def test_a_flag_where_times_of_success_belong_is_refused_with_the_lines_to_write(
+    tmp_path: Path, no: str, yes: str
+) -> None:
+    outcome = 'values = ["no", "yes"]\nhorizon = "7 days"\nhappened_at = "outcome"'
+    rows = [(f"i{n % 3}", f"2020-01-{n + 1:02}", "none", f"2020-01-{n + 1:02}", (no, yes)[n % 2]) for n in range(20)]
+    log = table(tmp_path / "log.csv", "item,shown_at,proxy,proxy_at,outcome", rows)
+    words = r'says whether it happened and not when: .* in \[outcome\] write column = "outcome" .* known = "at horizon"'
+    with pytest.raises(DataError, match=words):
+        read_log(task_of(outcome=outcome), log)
+    typed = parquet(tmp_path / "log.parquet", f"SELECT * REPLACE (shown_at::TIMESTAMP AS shown_at) FROM '{log}'")
+    with pytest.raises(DataError, match=r'in \[outcome\] write column = "outcome"'):
+        read_log(task_of(outcome=outcome), typed)
+
+
+def test_a_row_without_a_feature_is_left_out_with_a_word_on_what_keeps_it(tmp_path: Path) -> None:
+    days = [f"2020-01-{n + 1:02}" for n in range(20)]
+    rows = [("i1" if n else None, day, "none", day, "no", day) for n, day in enumerate(days)]
+    log = table(tmp_path / "log.csv", "item,shown_at,proxy,proxy_at,outcome,outcome_at", rows)
+    _, excluded = read_log(task_of(), log)
+    (told,) = (line for line in excluded.told() if "valid item" in line)
+    remedy = "instance.item.missing = ... says what stands for nothing"
+    assert told == f"left out: rows without a valid item: 1, such as row 1 ({remedy})"
+    assert excluded.counts["rows without a valid item"] == 1

@@ -29,7 +29,25 @@ REFUSED = (
     ),
     Mistake("day before month", "tickets", "%m/%d", "%d/%m", r"found '10/28/2024 12:39'; log.time_format says %d/%m"),
     Mistake(
-        "a flag as a time", "tickets", 'column = "Reopened"\nknown = "at horizon"', 'happened_at = "Reopened"', "'No'"
+        "a flag as a time",
+        "tickets",
+        'column = "Reopened"\nknown = "at horizon"',
+        'happened_at = "Reopened"',
+        r"found 'No'; in \[outcome\] write column = \"Reopened\" with its values and known = \"at horizon\"",
+    ),
+    Mistake(
+        "a kind of events that is not there",
+        "cart_events",
+        'count = "order"',
+        'count = "purchase"',
+        "outcome.count names .* found 'purchase'; correct it; the log holds add_to_cart, order, return, view",
+    ),
+    Mistake(
+        "a kind misspelt",
+        "cart_events",
+        'moment = ["add_to_cart"]',
+        'moment = ["add_to_card"]',
+        "log.moment names .* did you mean add_to_cart",
     ),
     Mistake(
         "another case in values", "tickets", '["No", "Yes"]', '["no", "yes"]', "outside outcome.values: found 'No'"
@@ -58,6 +76,23 @@ WARNED = (
         "a proxy that waits longer than the outcome", "trials", '"2 days"', '"40 days"', "no sooner than the outcome"
     ),
     Mistake("events that come twice", "cart_events", 'id = "eventId"\n', "", "count twice"),
+    Mistake(
+        "a status dated by the payment",
+        "trials",
+        'values = ["not paid", "paid"]\nhappened_at = "Paid At"',
+        'values = ["cancelled", "expired", "paid", "trial"]\ncolumn = "Status"\nknown_at = "Paid At"',
+        'if that is a time of success write happened_at = "Paid At"',
+    ),
+    Mistake(
+        "a flag dated by its success",
+        "ad_clicks",
+        'values = ["nothing", "in the cart"]\nhappened_at = "add_to_cart_at"',
+        'values = ["N", "Y"]\ncolumn = "add_to_cart"\nknown_at = "add_to_cart_at"',
+        "Of its values only 'Y' ever becomes known, the others have no add_to_cart_at: write happened_at = ",
+    ),
+    Mistake(
+        "an id of something else", "ad_clicks", '"click_id"', '"campaign_id"', "repeat the campaign_id of an earlier"
+    ),
     Mistake(
         "a plan that was bought",
         "trials",

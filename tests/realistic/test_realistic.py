@@ -15,8 +15,12 @@ from tests.realistic.measure import by_hand, measure
 from tests.realistic.world import RealisticLog
 
 PROXIES = [(name, proxy) for name, make in LOGS.items() for proxy in make(0).gains]
-MOST_EDITS = {"trials": 4, "cart_events": 7, "subscribers": 8, "ad_clicks": 10, "tickets": 13}
-"""How many lines of a draft had to be changed when this was last looked at; the aim is 3 for each."""
+MOST_EDITS = {"trials": 0, "cart_events": 0, "subscribers": 1, "ad_clicks": 0, "tickets": 0}
+"""How many lines of a draft had to be changed when this was last looked at.
+
+The horizon of the subscribers is a question of what is wanted: cancellations come evenly over half a year, and the task
+by hand asks for those of the first month.
+"""
 
 
 def written(log: RealisticLog, folder: Path) -> Path:

@@ -26,6 +26,7 @@ class Exclusions(NamedTuple):
     counts: dict[str, int]
     examples: dict[str, str]
     kept: Mapping[str, str] = MappingProxyType({})
+    remedies: Mapping[str, str] = MappingProxyType({})  # by reason: what would keep them
 
     def lines(self) -> list[str]:
         """One line to print for each reason that left something out.
@@ -42,11 +43,14 @@ class Exclusions(NamedTuple):
         ['left out: rows without a time: 2', 'censored: outcome came late: 1']
         """
         reasons = [reason for reason, count in self.counts.items() if count]
-        return [f"{self.kept.get(reason, 'left out')}: {self._line(reason)}" for reason in reasons]
+        hints = {reason: f" ({self.remedies[reason]})" for reason in reasons if reason in self.remedies}
+        return [f"{self.kept.get(r, 'left out')}: {self._line(r)}{hints.get(r, '')}" for r in reasons]
 
     def plus(self, other: "Exclusions") -> "Exclusions":
         """Both, these first."""
-        return Exclusions(self.counts | other.counts, self.examples | other.examples, {**self.kept, **other.kept})
+        remedies = {**self.remedies, **other.remedies}
+        kept = {**self.kept, **other.kept}
+        return Exclusions(self.counts | other.counts, self.examples | other.examples, kept, remedies)
 
     def _line(self, reason: str) -> str:
         example = f", such as {self.examples[reason]}" if reason in self.examples else ""
@@ -101,7 +105,7 @@ def clean_log(connection: duckdb.DuckDBPyConnection, task: Task, name: str, whol
         )
     connection.execute(f"CREATE VIEW kept AS SELECT * FROM joined WHERE {reason} = -1")
     fates = _fates(connection, task, name, whole)
-    return CleanedLog(total, kept, Exclusions(counts | fates, examples, _kept_as(task)))
+    return CleanedLog(total, kept, Exclusions(counts | fates, examples, _kept_as(task), _remedies(task)))
 
 
 def _check_labels(connection: duckdb.DuckDBPyConnection, task: Task, name: str) -> None:
@@ -164,7 +168,12 @@ def _reasons(task: Task) -> Iterator[tuple[str, str]]:
     for n, signal in enumerate(task.signals):
         yield f"rows whose {signal.name} was known before the prediction", f"w{n} = {Fate.EARLY}"
     if log.id is not None:
-        yield f"rows that repeat the {log.id} of an earlier one", '"row" IN (FROM repeated)'
+        yield repeats(log.id), '"row" IN (FROM repeated)'
+
+
+def repeats(column: str) -> str:
+    """Why rows are left out that give an id again."""
+    return f"rows that repeat the {column} of an earlier one"
 
 
 def feature_reasons(task: Task) -> Iterator[tuple[str, str]]:
@@ -177,6 +186,15 @@ def feature_reasons(task: Task) -> Iterator[tuple[str, str]]:
             yield f"rows without a valid {feature.column}", f"{empty} OR coalesce({far}, false)"
         elif feature.missing is None and not isinstance(feature, SetFeature):
             yield f"rows without a valid {feature.column}", f"{ours} IS NULL"
+
+
+def _remedies(task: Task) -> dict[str, str]:
+    """What would keep rows in which a feature is empty, by reason."""
+    return {
+        f"rows without a valid {one.column}": f"instance.{one.name}.missing = ... says what stands for nothing"
+        for one in task.instance
+        if not isinstance(one, SetFeature) and one.missing is None
+    }
 
 
 def _fates(connection: duckdb.DuckDBPyConnection, task: Task, name: str, whole: bool) -> dict[str, int]:

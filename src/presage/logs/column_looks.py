@@ -39,6 +39,7 @@ class ColumnLook(NamedTuple):
     filled: int  # rows that hold one
     values: tuple[str, ...]  # all of them where they are few, numbers in their order
     low: float | None  # the smallest number
+    high: float | None
     moment: str | None  # of times, SQL for the microseconds since 1970 UTC
     written: str | None  # of times that are not ISO, how they are written
 
@@ -151,7 +152,7 @@ def _look(connection: duckdb.DuckDBPyConnection, name: str, declared: str, typed
         kind = "words"
     label = words if declared == "VARCHAR" else value(LABEL, column, declared)
     values = () if kind in ("set", "time") else _values(connection, label)
-    return ColumnLook(name, kind, counts.different, filled, values, counts.low, moment, written)
+    return ColumnLook(name, kind, counts.different, filled, values, counts.low, counts.high, moment, written)
 
 
 def _tally(connection: duckdb.DuckDBPyConnection, column: str, words: str, declared: str) -> Tally:

@@ -130,7 +130,18 @@ def check_columns(name: str, types: Mapping[str, str], wanted: tuple[WantedColum
             declared = declared.removesuffix("[]")
         if not one.kind.takes(declared):
             wrong = f"column {one.column} of {name} has the wrong type"
-            raise DataError(wrong, types[one.column], f"make it {one.kind.words}, or change {one.key}")
+            remedy = f"make it {one.kind.words}, or change {one.key}"
+            if declared == "BOOLEAN" and one.key.endswith(".happened_at"):
+                remedy = flag_remedy(one.key, one.column)
+            raise DataError(wrong, types[one.column], remedy)
+
+
+def flag_remedy(key: str, column: str) -> str:
+    """What to write where happened_at names a flag."""
+    return (
+        f'in [{key.removesuffix(".happened_at")}] write column = "{column}" with its values and known = "at horizon"; '
+        "happened_at is for a time where it happened, and nothing where it did not"
+    )
 
 
 def _moment(task: Task) -> tuple[WantedColumn, ...]:

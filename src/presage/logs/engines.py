@@ -106,6 +106,9 @@ class LogEngine(Protocol):
     def ask(self, query: str) -> list[int | None]:
         """The one row of whole numbers that a query gives."""
 
+    def words(self, query: str) -> list[str]:
+        """The one column of words that a query gives."""
+
     def join(self, query: str) -> None:
         """Nothing; what the query gives now stands in the DuckDB database under `joined`."""
 
@@ -286,6 +289,10 @@ class DuckDBEngine:
     def ask(self, query: str) -> list[int | None]:
         """The one row of whole numbers that a query gives."""
         return [None if one is None else int(one) for one in self.connection.execute(query).fetchall()[0]]
+
+    def words(self, query: str) -> list[str]:
+        """The one column of words that a query gives."""
+        return [str(word) for (word,) in self.connection.execute(query).fetchall()]
 
     def join(self, query: str) -> None:
         """Nothing; what the query gives now stands in the DuckDB database under `joined`."""

@@ -1,8 +1,11 @@
 """SQL that counts raw events in a window after each prediction."""
 
+from presage.errors import DataError
 from presage.logs.columns import WantedColumn
+from presage.logs.engines import LogEngine
 from presage.logs.signals import settled_signals
 from presage.logs.tables import sql_text
+from presage.settings import nearest
 from presage.task.columns import EventColumns
 from presage.task.signals import CountedEvents, First
 from presage.task.task import Task
@@ -136,6 +139,38 @@ def _added(source: object, n: int) -> str:
 def is_one_of(kinds: tuple[str, ...]) -> str:
     """SQL that says whether an event is of one of these kinds."""
     return f"kind IN ({', '.join(sql_text(kind) for kind in kinds)})"
+
+
+def check_kinds(task: Task, columns: EventColumns, name: str, engine: LogEngine) -> None:
+    """Nothing, or the error of a kind of events that the task names and the log never holds."""
+    named = _named_kinds(task, columns)
+    if columns.kind is None or not named:
+        return
+    for (kind, key), count in zip(named.items(), engine.ask(_kind_counts(tuple(named))), strict=True):
+        if not count:
+            there = engine.words("SELECT DISTINCT kind FROM events WHERE kind IS NOT NULL ORDER BY kind LIMIT 50")
+            near = nearest(kind, there)
+            remedy = (
+                f"correct it{f', {near}' if near.startswith('did you mean') else ''}; the log holds {', '.join(there)}"
+            )
+            raise DataError(f"{key} names a kind of events that {name} never holds", kind, remedy)
+
+
+def _named_kinds(task: Task, log: EventColumns) -> dict[str, str]:
+    """The kinds of events that a task names, and the key under which each stands first."""
+    named = dict.fromkeys(log.moment, "log.moment") if log.moments is None else {}
+    for signal in reversed(task.signals):
+        source, path = signal.source, task.path(signal)
+        if isinstance(source, CountedEvents):
+            named |= dict.fromkeys(source.unless, f"{path}.unless") | dict.fromkeys(source.kinds, f"{path}.count")
+        elif isinstance(source, First):
+            named |= dict.fromkeys(source.kinds, f"{path}.first")
+    return named
+
+
+def _kind_counts(kinds: tuple[str, ...]) -> str:
+    """SQL for how many events there are of each kind."""
+    return f"SELECT {', '.join(f'sum(CASE WHEN {is_one_of((kind,))} THEN 1 ELSE 0 END)' for kind in kinds)} FROM events"
 
 
 def unused_events(task: Task, log: EventColumns) -> dict[str, str]:

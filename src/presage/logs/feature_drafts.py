@@ -7,20 +7,38 @@ from presage.logs.column_looks import ColumnLook, LogLook
 from presage.logs.signal_guesses import rounded_edges
 from presage.logs.tables import quoted
 
-IDENTITIES = ("instance", "item", "product", "title", "repository", "repo", "user", "subject")
-IDS = ("id", "uuid", "guid", "key", "nr", "no", "number")
+INSTANCES = (
+    "instance", "item", "product", "sku", "article", "title", "repository", "repo", "campaign", "ad", "seller",
+    "merchant", "listing", "offer", "video", "song", "course", "resource",
+)  # fmt: skip
+"""Words in the names of columns that say what is predicted for ..."""
+
+SUBJECTS = (
+    "subject", "user", "customer", "client", "account", "visitor", "session", "member", "subscriber", "buyer", "player",
+    "patient", "student", "device", "person", "kunde", "kunden", "usuario",
+)  # fmt: skip
+"""... and for whom."""
+
+ROWS_EACH = 10
+"""Rows per value that an identity should have on average, for something to be learnt of each."""
+IDS = ("id", "uuid", "guid", "key", "nr", "no", "num", "number", "nummer", "numero", "ref")
 """Last words of the names of ids."""
 
 UNIQUE = 0.95
 """Different values per row from which on a column names the rows; those that come twice will be left out."""
 
+LONG = 6
+"""Digits that numbers which name something have at least, where their name does not say so."""
+
 QUANTILES = "[0.2, 0.4, 0.6, 0.8, 0.95]"
 
 
-def feature_lines(look: LogLook, free: Sequence[ColumnLook], refused: dict[str, str]) -> list[str]:
+def feature_lines(
+    look: LogLook, free: Sequence[ColumnLook], refused: dict[str, str], identity: str | None = None
+) -> list[str]:
     """A line per column: those that are offered, and those that are not with the reason."""
     keys = feature_keys(one.name for one in free)
-    identity = next(iter(coarser_categories(look, [one for one in free if one.name not in refused])), None)
+    identity = next(iter(coarser_categories(look, [one for one in free if one.name not in refused], identity)), None)
     lines = []
     for one in free:
         key, text = keys[one.name], feature_text(look, one, keys[one.name])
@@ -41,7 +59,12 @@ def _doubtful(look: LogLook, one: ColumnLook) -> str | None:
         return "it is empty"
     if one.kind != "set" and one.different < 2 and one.filled == look.rows:
         return "always the same"
-    if one.kind in ("words", "whole") and look.rows > 100 and one.different > look.rows / 2 and not _is_count(one):
+    if (
+        one.kind in ("words", "whole")
+        and look.rows > 100
+        and one.different > look.rows / 2
+        and not _is_count(look, one)
+    ):
         return "nearly every row has another one"
     return None
 
@@ -50,7 +73,7 @@ def feature_text(look: LogLook, one: ColumnLook, key: str) -> str:
     """What stands behind the key of a feature, as TOML."""
     named = "" if key == one.name else f", column = {quoted_text(one.name)}"
     gaps = one.filled < look.rows
-    if _is_count(one):
+    if _is_count(look, one):
         kind = f'"count", edges = {json.dumps(_edges(look, one))}{", missing = 0" if gaps else ""}'
     elif one.kind == "time":
         kind = '"timestamp", parts = ["hour", "weekday"]'
@@ -72,12 +95,16 @@ def _missing(one: ColumnLook) -> str:
     return f", missing = {quoted_text(word)}"
 
 
-def _is_count(one: ColumnLook) -> bool:
-    return one.kind == "whole" and one.different > 2 and one.name not in IDENTITIES and not _like_an_id(one)
+def _is_count(look: LogLook, one: ColumnLook) -> bool:
+    return one.kind == "whole" and one.different > 2 and not _like_an_id(look, one)
 
 
-def _like_an_id(one: ColumnLook) -> bool:
-    return one.words[-1:] != () and one.words[-1] in IDS[:5]
+def _like_an_id(look: LogLook, one: ColumnLook) -> bool:
+    """Whether whole numbers are names: by what they are called, or as they are all different and equally long."""
+    called = set(one.words[-1:]) & set(IDS) or set(one.words[:1]) & set(IDS[:3])
+    lengths = {len(str(int(end))) for end in (one.low or 0, one.high or 0)}
+    numbered = 2 * one.different > look.rows > 100 and len(lengths) == 1 and min(lengths) >= LONG
+    return bool(called) or set(one.words) <= {*INSTANCES, *SUBJECTS} or numbered
 
 
 def _edges(look: LogLook, one: ColumnLook) -> tuple[float, ...]:
@@ -88,13 +115,17 @@ def _edges(look: LogLook, one: ColumnLook) -> tuple[float, ...]:
     return rounded_edges(quantiles, one.low) or (int(above),)
 
 
-def coarser_categories(look: LogLook, offered: Sequence[ColumnLook]) -> list[str]:
+def coarser_categories(look: LogLook, offered: Sequence[ColumnLook], identity: str | None = None) -> list[str]:
     """The names of the identity, where there is one, and of the categories coarser than it, the coarsest first."""
     found = {
         one.name: one for one in offered if not _doubtful(look, one) and '"category"' in feature_text(look, one, "")
     }
-    finest = max(found, key=lambda n: found[n].different, default=None)
-    identity = next((n for n in IDENTITIES if n in found), finest)
+    if identity not in found:
+        items = [name for name, one in found.items() if set(one.words) & set(INSTANCES)]
+        often = [name for name, one in found.items() if ROWS_EACH * one.different <= look.rows]
+        named = items or [name for name in often if set(found[name].words) & set(SUBJECTS)]
+        identity = max(named or often, key=lambda n: found[n].different, default=None)
+        identity = identity or min(found, key=lambda n: found[n].different, default=None)
     if identity is None:
         return []
     coarser = [n for n in found if found[n].different < found[identity].different]

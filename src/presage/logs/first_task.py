@@ -8,6 +8,7 @@ from typing import Any
 
 from presage.errors import PresageError
 from presage.logs.column_looks import ColumnLook, LogLook, looked_at, written_words
+from presage.logs.event_drafts import EventGuesses, guessed_events, kind_column
 from presage.logs.feature_drafts import (
     coarser_categories,
     feature_keys,
@@ -17,20 +18,22 @@ from presage.logs.feature_drafts import (
     quoted_text,
     row_identifier,
 )
+from presage.logs.horizon_guesses import horizon_words
 from presage.logs.leak_guards import AFTER, LogWarning
+from presage.logs.row_ages import settles_after
 from presage.logs.rows import read_log
 from presage.logs.signal_guesses import (
     STATES,
     Guesses,
     SignalGuess,
     guessed_signals,
-    horizon_words,
 )
 from presage.logs.tables import quoted, sql_text
 from presage.task.task import read_task
 
-KINDS = ("kind", "event", "event_type", "event_name", "type", "action")
 NO_ID = '# id = "COLUMN"  # then rows that come twice are noticed'
+
+UNKNOWN = {"proxy": "COLUMN OF THE EARLY SIGN", "outcome": "COLUMN OF THE OUTCOME"}
 
 READ = 200_000
 """Rows that are read once more to see whether a feature gives the outcome away."""
@@ -42,8 +45,7 @@ def first_task(log: Any) -> str:
     It offers no feature that a reading of the log would warn of: those stand there as comments, with the reason.
     """
     with looked_at(log) as look:
-        kind = next((c for c in look.columns.values() if "_".join(c.words) in KINDS and c.values), None)
-        found = guessed_signals(look)
+        kind, found = kind_column(look), guessed_signals(look)
         if kind and (found.outcome is None or found.outcome.name == kind.name):
             return _events_without_leaks(look, kind, log)
         return "\n".join(_predictions(look, found))
@@ -65,11 +67,15 @@ def _predictions(look: LogLook, found: Guesses) -> list[str]:
         table = "proxy" if len(found.proxies) == 1 else f"proxy.{_table(guess.name)}"
         lines += _signal(look, table, guess, span, found.shown_at)
     if not found.proxies:
-        lines += _unknown_signal("proxy")
+        lines += _unknown_signal("proxy", found.shown_at)
     for guess in found.later:
         lines += [f"# [proxy.{_table(guess.name)}]  # it comes later than the outcome: no early sign", ""]
     outcome = found.outcome
-    lines += _signal(look, "outcome", outcome, span, found.shown_at) if outcome else _unknown_signal("outcome")
+    lines += (
+        _signal(look, "outcome", outcome, span, found.shown_at)
+        if outcome
+        else _unknown_signal("outcome", found.shown_at)
+    )
     lines += ["[log]", *_log(look, found, signals)]
     lines += [f"id = {quoted_text(identifier)}"] if identifier else [NO_ID]
     lines += ['# group = "COLUMN"  # predictions that compete with each other, for ranking', ""]
@@ -111,41 +117,47 @@ def _span(look: LogLook, found: Guesses, signals: Sequence[SignalGuess]) -> int:
 
 def _events_without_leaks(look: LogLook, kind: ColumnLook, log: Any) -> str:
     """The text for a log of events, in which the features that reading it warns of are comments."""
-    text = "\n".join(_events(look, kind, {}))
+    found = guessed_events(look, kind)
+    text = "\n".join(_events(look, found, {}))
     try:
         warnings = read_log(read_task(text), log)[0].warnings
     except PresageError:
         return text  # check says what does not fit
     refused = {one.column: _reason(one, look.columns[one.column]) for one in warnings if one.column in look.columns}
-    return "\n".join(_events(look, kind, refused)) if refused else text
+    return "\n".join(_events(look, found, refused)) if refused else text
 
 
-def _events(look: LogLook, kind: ColumnLook, refused: dict[str, str]) -> list[str]:
-    times = [one.name for one in look.columns.values() if one.moment]
-    at = next((n for n in ("at", "timestamp", "time", "date") if n in times), times[0] if times else "at")
-    free = [one for one in look.columns.values() if one.name not in (at, kind.name)]
-    keys = [one for one in free if one.kind in ("words", "whole") and one.name.lower() != "id"]
-    keys = sorted(keys, key=lambda one: -one.different)[:2]
-    first, *others = kind.values
-    told = others[0] if others else first
-    lines = [*_head(look, ()), "[instance]  # features of the events that are predictions"]
-    lines += feature_lines(look, [one for one in free if one.name.lower() != "id"], refused)
+def _events(look: LogLook, found: EventGuesses, refused: dict[str, str]) -> list[str]:
+    keys = {"id": found.id, "subject": found.subject, "instance": found.instance}
+    free = [one for one in look.columns.values() if one.name not in (found.at, found.kind, found.id)]
+    free = [one for one in free if one.name.lower() != "id"]
+    doubts = ["the outcome: no kind of event has the name of one"] if found.unclear else []
+    if found.proxy == found.outcome:
+        doubts.append(f"the proxy: {found.proxy} is counted sooner than for the outcome, for no other kind fits")
+    lines = [*_head(look, doubts), "[instance]  # features of the events that are predictions"]
+    lines += feature_lines(look, free, refused, found.instance)
     lines += [
         "",
-        "[proxy]  # counted in the days after a prediction",
+        "[proxy]  # counted after a prediction",
         'values = ["none", "one", "many"]',
-        f'count = {quoted_text(told)}\nwithin = "2 days"\nedges = [1, 2]',
+        f"count = {quoted_text(found.proxy)}",
+        f"within = {quoted_text(found.early[0])}  # {found.early[1]}",
+        "edges = [1, 2]",
         "",
         "[outcome]",
         'values = ["no", "yes"]',
-        f'count = {quoted_text(told)}\nwithin = "7 days"\nedges = [1]',
+        f"count = {quoted_text(found.outcome)}",
+        f"within = {quoted_text(found.late[0])}  # {found.late[1]}",
+        "edges = [1]",
         "",
-        f"[log]  # kinds in the log: {', '.join(kind.values)}",
-        f"at = {quoted_text(at)}\nkind = {quoted_text(kind.name)}",
-        f"moment = [{quoted_text(first)}]  # events that are predictions",
+        f"[log]  # kinds in the log: {', '.join(look.columns[found.kind].values)}",
+        f"at = {quoted_text(found.at or 'at')}",
+        f"kind = {quoted_text(found.kind)}",
+        f"moment = [{quoted_text(found.moment)}]  # events that are predictions",
     ]
-    lines += [f"{name} = {quoted_text(one.name)}" for name, one in zip(("instance", "subject"), keys, strict=False)]
-    return [*lines, "", *_forecaster(look, [one for one in free if one.name not in refused])]
+    lines += [f"{key} = {quoted_text(name)}" for key, name in keys.items() if name]
+    offered = [one for one in free if one.name not in refused]
+    return [*lines, "", *_forecaster(look, offered, found.instance)]
 
 
 def _signal(look: LogLook, table: str, guess: SignalGuess, span: int, shown: str | None) -> list[str]:
@@ -179,13 +191,18 @@ def _signal(look: LogLook, table: str, guess: SignalGuess, span: int, shown: str
     return [*lines, ""]
 
 
-def _unknown_signal(table: str) -> list[str]:
+def _unknown_signal(table: str, shown: str | None) -> list[str]:
     what = "an early sign" if table == "proxy" else "what is predicted"
-    return [
-        f"[{table}]  # correct this: no column looks like {what}",
+    horizon = "7 days" if shown else "10 rows"
+    lines = [
+        f"[{table}]  # FILL THIS IN: no column looks like {what}",
         'values = ["no", "yes"]',
-        'horizon = "7 days"  # later is too late',
-        f'column = "{table}"\nknown_at = "{table}_at"',
+        f"horizon = {quoted_text(horizon)}  # later is too late",
+        f'column = {quoted_text(UNKNOWN[table])}  # or happened_at = "...", a time, empty where it did not happen',
+    ]
+    return [
+        *lines,
+        *(['known = "at horizon"  # or known_at = "...", the time at which it became known'] * bool(shown)),
         "",
     ]
 
@@ -203,6 +220,10 @@ def _refused(look: LogLook, found: Guesses, free: Sequence[ColumnLook]) -> tuple
                 later = f"avg(({one.moment} > {shown})::INTEGER)"
                 if (look.ask(f"SELECT {later} FROM rows WHERE {one.moment} IS NOT NULL")[0] or 0) >= AFTER:
                     refused[one.name] = "a time after the prediction"
+            elif one.kind != "set" and (one.filled < look.rows or set(one.words) & set(STATES)):
+                settled = settles_after(look, one, found.shown_at)
+                if settled:
+                    refused[one.name] = _not_at_once(settled[1])
     tried = [one for one in free if not one.moment and one.filled and not one.name.startswith("truth_")]
     if not tried or found.outcome is None:
         return refused, []
@@ -213,6 +234,12 @@ def _refused(look: LogLook, found: Guesses, free: Sequence[ColumnLook]) -> tuple
     names = {one.name for one in tried}
     refused = {one.column: _reason(one, look.columns[one.column]) for one in warnings if one.column in names} | refused
     return refused, [f"{one.column}: {one.text}" for one in warnings if one.column not in names]
+
+
+def _not_at_once(first: str) -> str:
+    """Why a column that the newest rows lack is no feature."""
+    newest = f'"{first}"' if first else "empty"
+    return f"{newest} in the newest rows and {'another' if first else 'filled'} in older ones: not known at once"
 
 
 def _reason(warning: LogWarning, column: ColumnLook) -> str:
@@ -256,9 +283,9 @@ def _table(name: str) -> str:
     return f"{plain_key(name)}_sign" if name in ("proxy", "outcome") else plain_key(name)
 
 
-def _forecaster(look: LogLook, offered: Sequence[ColumnLook]) -> list[str]:
+def _forecaster(look: LogLook, offered: Sequence[ColumnLook], identity: str | None = None) -> list[str]:
     """The last table; what instances share is for the reader to say."""
-    categories, keys = coarser_categories(look, offered), feature_keys(one.name for one in offered)
+    categories, keys = coarser_categories(look, offered, identity), feature_keys(one.name for one in offered)
     lines = ["[forecaster]", 'kind = "mixture"  # the safe default']
     if len(categories) > 1:
         groups = [[keys[name] for name in categories[1:last]] for last in (2, 3) if last <= len(categories)]

@@ -13,6 +13,9 @@ SHARE = 0.001
 TIMES_CHANCE = 3.0
 """Rows of one instant must agree so many times as often as rows an instant apart: then it is no coincidence."""
 
+MOST_REPEATED = 0.05
+"""A share of rows that repeat an id which is more than what an export writes twice."""
+
 ALL_TWICE = 50
 """From so many different predictions on, an even number of each cannot be chance."""
 
@@ -37,6 +40,16 @@ def repeated_row_warnings(connection: duckdb.DuckDBPyConnection, task: Task) -> 
         )
         figures: dict[str, float | int | str] = {"rows": more, "share": round(more / rows, 4)}
         yield LogWarning("rows-twice", task.log.id or task.log.shown_at or "row", text, figures)
+
+
+def repeated_id_warnings(task: Task, rows: int, repeated: int) -> Iterator[LogWarning]:
+    """At most one warning, of an id that so many rows have in common that it may name something else than rows."""
+    if task.log.id is not None and repeated > MOST_REPEATED * rows:
+        text = (
+            f"Of {rows:,} rows {repeated:,} repeat the {task.log.id} of an earlier one and are left out: if it is not "
+            "the id of a row but of what rows are about, take it out of [log]; otherwise remove them."
+        )
+        yield LogWarning("id-repeats", task.log.id, text, {"rows": repeated, "share": round(repeated / rows, 4)})
 
 
 def _beyond_chance(connection: duckdb.DuckDBPyConnection, features: str, more: int) -> bool:

@@ -10,14 +10,14 @@ import duckdb
 import numpy as np
 
 from presage.errors import DataError, SettingError
-from presage.logs.cleaning import Exclusions, check_values, clean_log
+from presage.logs.cleaning import Exclusions, check_values, clean_log, repeats
 from presage.logs.columns import CELL, TIME, WantedColumn, wanted_events, wanted_moments, wanted_predictions
 from presage.logs.csv_errors import one_line, reading_errors
 from presage.logs.encoding import LearntVocabularies, fetch, fetch_instances, learn_vocabularies, order_rows
 from presage.logs.engines import LogEngine, LogReading, engine_called, reading_of
-from presage.logs.event_windows import unused_events, windowed_signals
+from presage.logs.event_windows import check_kinds, unused_events, windowed_signals
 from presage.logs.leak_guards import LogWarning, leak_warnings
-from presage.logs.repeated_rows import repeated_row_warnings
+from presage.logs.repeated_rows import repeated_id_warnings, repeated_row_warnings
 from presage.logs.signal_delays import SignalDelays, delay_warnings, signal_delays
 from presage.logs.signals import labelled_predictions, prediction_rows
 from presage.logs.tables import connected, sql_text
@@ -95,6 +95,8 @@ def _join_events(
         engine.read("moments", task.folder / columns.moments if moments is None else moments, chosen)
     first, end, rows = engine.ask('SELECT min("at"), max("at"), count(*) FROM events')
     until = _check_length(task, name, columns.at, (first, end, rows), whole)
+    if whole:
+        check_kinds(task, columns, name, engine)
     reasons = unused_events(task, columns)
     counts = engine.ask(f"SELECT {', '.join(reasons.values())} FROM events")
     engine.join(windowed_signals(task, columns, chosen, until))
@@ -246,6 +248,7 @@ def _rows(
     warnings = (
         *leak_warnings(connection, task),
         *repeated_row_warnings(connection, task),
+        *repeated_id_warnings(task, judged.rows, judged.excluded.counts.get(repeats(task.log.id or ""), 0)),
         *delay_warnings(connection, task, delays),
     )
     served = task.log.model is not None

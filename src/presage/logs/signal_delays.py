@@ -4,11 +4,12 @@ from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 import duckdb
+import numpy as np
 
 from presage.logs.leak_evidence import percent
 from presage.logs.leak_guards import LogWarning
 from presage.logs.signals import Fate
-from presage.task.signals import Signal
+from presage.task.signals import HappenedAt, Labelled, Signal
 from presage.task.spans import in_words
 from presage.task.task import Task
 
@@ -16,6 +17,13 @@ AT_ONCE = 0.05
 """A share of signals known at the moment of the prediction that deserves a warning, where times are fine."""
 
 MOSTLY = 0.5
+
+UNDATED = 0.05
+"""A share of rows with a value but no time for it that deserves a warning, where all others have the same value."""
+
+FEW = 20
+SURELY = 5
+"""Standard deviations by which successes must have become rarer for chance to be no reason."""
 
 DAY = 86_400_000_000
 
@@ -102,7 +110,62 @@ def delay_warnings(
                 "the time at which each became known, not that of the prediction.",
                 {"share": round(found.at_once / found.known, 4), "rows": found.at_once},
             )
+    for n, signal in enumerate(task.signals):
+        yield from _lost_values(connection, signal, n)
+        if not task.in_rows and task.log.until is None:
+            yield from _times_ahead(connection, signal, n)
     yield from _useless_proxies(connection, task)
+
+
+def _lost_values(connection: duckdb.DuckDBPyConnection, signal: Signal, n: int) -> Iterator[LogWarning]:
+    """A time that only one of the values has, or few of the rows: it is rather a time of success."""
+    source = signal.source
+    if not isinstance(source, Labelled) or not source.known_at or source.position:
+        return
+    asked = f"count(*), count(*) FILTER (w{n} = {Fate.UNDATED}), count(DISTINCT s{n}) FILTER (w{n} = {Fate.KNOWN})"
+    rows, undated, different, one = connection.execute(
+        f"SELECT {asked}, max(s{n}) FILTER (w{n} = {Fate.KNOWN}) FROM kept"
+    ).fetchall()[0]
+    remedy = f'write happened_at = "{source.known_at}" instead of column and known_at'
+    figures: dict[str, float | int | str] = {"share": round(undated / max(rows, 1), 4), "rows": undated}
+    if different == 1 and undated > UNDATED * rows:
+        text = f"Of its values only {signal.values[one]!r} ever becomes known, the others have no {source.known_at}"
+        yield LogWarning(
+            "one-value-known", source.column, f"{text}: {remedy}.", figures | {"value": signal.values[one]}
+        )
+    elif undated > MOSTLY * rows:
+        text = (
+            f"In {percent(undated / rows)} of the rows it has a value but no {source.known_at}, and they are censored"
+        )
+        yield LogWarning("mostly-undated", source.column, f"{text}: if that is a time of success {remedy}.", figures)
+
+
+def _times_ahead(connection: duckdb.DuckDBPyConnection, signal: Signal, n: int) -> Iterator[LogWarning]:
+    """Times of success later than the last row, though the newest rows have far fewer of them: they were planned."""
+    source, horizon = signal.source, signal.horizon.microseconds
+    if not isinstance(source, HappenedAt) or source.as_it_happens:
+        return
+    new = f"shown_at > (SELECT max(shown_at) FROM kept) - {horizon // 2}"
+    asked = ", ".join(
+        f"count(*) FILTER ({which}), count(*) FILTER ({which} AND s{n} = 1)" for which in (new, f"NOT ({new})")
+    )
+    query = f"SELECT max(shown_at), {asked} FROM kept WHERE s{n} >= 0"
+    last, newest, came, older, before = connection.execute(query).fetchall()[0]
+    usual = before / max(older, 1)
+    missing = usual * newest - came
+    if newest >= FEW and came < usual * newest / 2 and missing > SURELY * (usual * (1 - usual) * newest) ** 0.5:
+        until = str(np.datetime64(last, "us"))[:19]
+        text = (
+            f"It holds times after the last row, but of the newest rows {percent(came / newest)} succeed within "
+            f"{signal.horizon}, of the older ones {percent(usual)}: if those times are planned or booked, and the log "
+            f'ends with its rows, write [log] until = "{until}Z".'
+        )
+        figures: dict[str, float | int | str] = {
+            "newest": newest,
+            "share": round(came / newest, 4),
+            "usual": round(usual, 4),
+        }
+        yield LogWarning("times-ahead", source.column, text, figures)
 
 
 def _useless_proxies(connection: duckdb.DuckDBPyConnection, task: Task) -> Iterator[LogWarning]:

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from presage.logs.column_looks import TIME_WORDS, ColumnLook, LogLook, name_words
-from presage.logs.leak_evidence import percent
+from presage.logs.row_ages import DAY, settles_after
 from presage.logs.tables import quoted
 
 SHOWN = (
@@ -23,7 +23,7 @@ STATES = ("status", "state", "stage", "phase")
 
 EARLY_SIGNS = ("proxy", "early", "click", "clicked", "opened", "viewed", "engaged", "activated", "replied")
 
-AGE = re.compile(r"(w|d|wk|day|week|month)(\d+)|first")
+AGE = re.compile(r"(w|d|m|wk|day|week|month)(\d+)|first")
 """A word of a column that was filled some time after the prediction, such as day3, w1 or first."""
 
 MOST_EMPTY = 0.01
@@ -35,8 +35,11 @@ HOLDS = 0.95
 NUMERIC = 5
 """Different numbers from which on a signal is one that must be cut."""
 
-WHOLE_DAYS = (1, 2, 3, 4, 5, 6, 7, 10, 14, 21, 28, 30, 45, 60, 75, 90, 120, 150, 180, 270, 365)
-HOUR, DAY = 3_600_000_000, 86_400_000_000
+TYPICAL = 0.8
+"""The share of the successes seen that a horizon for them holds: the rest are those that would stretch it."""
+
+NEARLY_ALL = 0.98
+"""The share of old rows in which something happened, from which on whether it will is no question."""
 
 
 class SignalGuess(NamedTuple):
@@ -48,8 +51,10 @@ class SignalGuess(NamedTuple):
     values: tuple[str, ...]  # none where there are many
     edges: tuple[float, ...]  # where it is a number
     beside: str | None  # of a time of success, a column that says the same
-    usual: int  # the delay that holds nearly all that were seen, in microseconds (0: none was seen)
+    typical: int  # the delay that holds most of those that were seen, in microseconds (0: none was seen)
+    usual: int  # the same for nearly all
     longest: int
+    settled: tuple[int, str] | None = None  # days after which it no longer changes, and what stands there until then
 
     @property
     def columns(self) -> tuple[str, ...]:
@@ -81,8 +86,9 @@ def guessed_signals(look: LogLook) -> Guesses:
     states = [one for one in free if _is(one.name, STATES) and _may_be_signal(one)]
     if not named and unstamped:
         named = [_at_horizon(look, one, shown) for one in unstamped]
-    if not named and not timed and states:
-        named = [_at_horizon(look, one, shown) for one in states[:1]]
+    if not named:
+        stated = [_at_horizon(look, one, shown) for one in states]
+        named = [one for one in stated if one.settled][:1] or ([] if timed else stated[:1])
     outcome = max(named or timed, key=lambda one: (one.name.lower() == "outcome", one.usual), default=None)
     others = [one for one in timed if one != outcome]
     stamped = outcome is not None and outcome.usual > 0
@@ -91,14 +97,26 @@ def guessed_signals(look: LogLook) -> Guesses:
     if not proxies:
         signs = [one for one in free if _is_early(one) and _may_be_signal(one)]
         proxies = [_at_horizon(look, one, shown) for one in signs if outcome is None or one.name != outcome.name]
+    unnamed = [] if proxies or not outcome or not shown else _filled_soon(look, free, outcome, shown)
+    proxies = proxies or unnamed
     rivals = [one.name for one in named if one != outcome]
     used = {one.name for one in (*proxies, outcome) if one}
     rivals += [one.name for one in unstamped if one.name not in (*rivals, *used)]
     doubts = _doubts(outcome, rivals, proxies, later, [one for one in times if one not in taken] if shown else [])
+    doubts += tuple(f"the proxy: {one.name} is only known later than the rest, not named like one" for one in unnamed)
     unclear = {one.name: "may be an early sign, known only later" for one in free if _is_early(one)}
     unclear |= dict.fromkeys(rivals, "may be an outcome, too")
     unclear = {name: why for name, why in unclear.items() if name not in used}
     return Guesses(shown, tuple(proxies), outcome, later, doubts if named else (*doubts, *_unnamed(outcome)), unclear)
+
+
+def _filled_soon(look: LogLook, free: Sequence[ColumnLook], outcome: SignalGuess, shown: str) -> list[SignalGuess]:
+    """The column that is filled in first some time after the prediction, if that is sooner than the outcome."""
+    gappy = [one for one in free if one.filled < look.rows and _may_be_signal(one) and not _is(one.name, OUTCOMES)]
+    filled = [one for one in (_at_horizon(look, each, shown) for each in gappy) if one.settled and not one.settled[1]]
+    wait = outcome.settled[0] * DAY if outcome.settled else outcome.typical
+    soon = [(one.settled[0], one) for one in filled if one.settled and one.settled[0] * DAY < wait]
+    return [min(soon, key=lambda pair: pair[0])[1]] if soon else []
 
 
 def _unnamed(outcome: SignalGuess | None) -> tuple[str, ...]:
@@ -117,7 +135,7 @@ def _doubts(
     """What the reader should check first, a sentence each; nothing where names and delays agree."""
     found = []
     if outcome is None:
-        found.append("which column is the outcome: none looks like one")
+        found.append("FILL IN [outcome]: no column looks like what is predicted")
     else:
         if rivals:
             found.append(f"the outcome: {', '.join(rivals)} may be it as well as {outcome.name}")
@@ -128,7 +146,7 @@ def _doubts(
         if _is(outcome.name, STATES):
             found.append(f"{outcome.name}: a status changes; is this the one at the end?")
     if not proxies:
-        found.append("the proxy: no column looks like an early sign")
+        found.append("FILL IN [proxy]: no column looks like an early sign")
     if times:
         found.append(f"what these times are: {', '.join(times)}")
     return tuple(found)
@@ -170,13 +188,13 @@ def _paired(look: LogLook, times: dict[str, ColumnLook], shown: str) -> tuple[Si
         if name == shown or base == name_words(name) or not alike or (len(alike) > 1 and alike[0].words != base):
             continue
         value = alike[0]
-        after, usual, longest = _delay(look, time, shown)
+        after, delays = _delay(look, time, shown)
         if after >= 0.5:
             edges = _edges(look, value, shown) if _numeric(value) else ()
             if len(value.values) == 2 and time.filled < (1 - MOST_EMPTY) * value.filled:
-                found.append(SignalGuess(name, None, True, ("no", "yes"), (), value.name, usual, longest))
+                found.append(SignalGuess(name, None, True, ("no", "yes"), (), value.name, *delays))
             else:
-                found.append(SignalGuess(value.name, name, False, value.values, edges, None, usual, longest))
+                found.append(SignalGuess(value.name, name, False, value.values, edges, None, *delays))
     return tuple({one.name: one for one in reversed(found)}.values())[::-1]
 
 
@@ -187,28 +205,37 @@ def _successes(look: LogLook, times: dict[str, ColumnLook], shown: str) -> tuple
     for name, time in times.items():
         if name == shown or name in pairs or time.filled > (1 - MOST_EMPTY) * look.rows:
             continue
-        after, usual, longest = _delay(look, time, shown)
-        if after >= HOLDS:
-            found.append(SignalGuess(name, None, True, ("no", "yes"), (), None, usual, longest))
+        after, delays = _delay(look, time, shown)
+        if after >= HOLDS and not _sure_to_come(look, time, shown, delays[1]):
+            found.append(SignalGuess(name, None, True, ("no", "yes"), (), None, *delays))
     return tuple(found)
 
 
-def _delay(look: LogLook, time: ColumnLook, shown: str) -> tuple[float, int, int]:
-    """The share of a column's times that are not before the prediction, and their usual and longest delay."""
+def _sure_to_come(look: LogLook, time: ColumnLook, shown: str, usual: int) -> bool:
+    """Whether nearly every row that is old enough has the time, as the end of what ends in any case."""
+    moment = look.columns[shown].moment
+    old = f"{moment} <= (SELECT max({moment}) FROM rows) - {usual}"
+    there = look.ask(f"SELECT avg(({time.moment} IS NOT NULL)::INTEGER) FROM rows WHERE {old}")[0]
+    return there is not None and there >= NEARLY_ALL
+
+
+def _delay(look: LogLook, time: ColumnLook, shown: str) -> tuple[float, tuple[int, int, int]]:
+    """The share of a column's times that are not before the prediction; their typical, usual and longest delay."""
     # A date without a clock may seem to lie before a moment of the same day.
     delay = f"{time.moment} - {look.columns[shown].moment}"
     dates = look.ask(f"SELECT bool_and({time.moment} % {DAY} = 0) FROM rows WHERE {time.moment} IS NOT NULL")[0]
-    after, usual, longest = look.ask(
-        f"SELECT coalesce(avg((delay > {-DAY if dates else -1})::INTEGER), 0), "
-        f"coalesce(quantile_disc(delay, {HOLDS}), 0), coalesce(max(delay), 0) "
+    after, delays = look.ask(
+        f"SELECT avg((delay > {-DAY if dates else -1})::INTEGER), quantile_disc(delay, [{TYPICAL}, {HOLDS}, 1]) "
         f"FROM (SELECT {delay} AS delay FROM rows) WHERE delay IS NOT NULL"
     )
-    return float(after), max(int(usual), 0), max(int(longest), 0)
+    typical, usual, longest = (max(int(one), 0) for one in delays or (0, 0, 0))
+    return float(after or 0), (typical, usual, longest)
 
 
 def _at_horizon(look: LogLook, value: ColumnLook, shown: str | None) -> SignalGuess:
     edges = _edges(look, value, shown) if _numeric(value) else ()
-    return SignalGuess(value.name, None, False, value.values, edges, None, 0, 0)
+    settled = settles_after(look, value, shown) if shown else None
+    return SignalGuess(value.name, None, False, value.values, edges, None, 0, 0, 0, settled)
 
 
 def _numeric(look: ColumnLook) -> bool:
@@ -249,32 +276,3 @@ def rounded_edges(numbers: Sequence[float], low: float | None) -> tuple[float, .
     short = {float(f"{number:.2g}") for number in numbers}
     kept = sorted(one for one in short if low is None or one > low)
     return tuple(int(one) if one == int(one) else one for one in kept)
-
-
-def horizon_words(guess: SignalGuess, span: int, early: bool) -> tuple[str, str]:
-    """A horizon that holds nearly all the delays that were seen, and why it is that one.
-
-    A few values that took far longer than the others do not stretch it. `span` is how long the log is,
-    `early` whether it is for an early sign.
-    """
-    age = next((found for word in name_words(guess.name) if (found := AGE.fullmatch(word)) and found[2]), None)
-    if not guess.usual and age:
-        days = int(age[2]) * {"w": 7, "m": 30}.get(age[1][0], 1)
-        return _rounded(days * DAY, span), "as its name says; correct this if it means something else"
-    if not guess.usual:
-        return _rounded(
-            min(DAY, span // 20) if early else min(7 * DAY, span // 4), span
-        ), "correct this: the log does not tell"
-    whole, short = _rounded(guess.longest, span), _rounded(guess.usual, span)
-    if guess.longest <= 1.25 * guess.usual or whole == short:
-        return whole, "later is too late"
-    return short, f"holds {percent(HOLDS)} of the delays seen; the longest would need {whole}"
-
-
-def _rounded(microseconds: int, span: int) -> str:
-    """A usual number of days, or whole hours, that holds a delay and fits into the log."""
-    hours, days = max(-(-microseconds // HOUR), 1), -(-microseconds // DAY)
-    usual = next((n for n in WHOLE_DAYS if n >= days), days)
-    amount = next((n for n in (usual, days) if n * DAY <= span), 0) if hours >= 24 else 0
-    amount, unit = (amount, "day") if amount else (hours, "hour")
-    return f"{amount} {unit}{'s' * (amount > 1)}"

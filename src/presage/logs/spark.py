@@ -77,6 +77,10 @@ class SparkEngine:
         row = self.session.sql(self._translated(query)).collect()[0]
         return [None if one is None else int(one) for one in row]
 
+    def words(self, query: str) -> list[str]:
+        """The one column of words that a query gives."""
+        return [str(row[0]) for row in self.session.sql(self._translated(query)).collect()]
+
     def join(self, query: str) -> None:
         """Nothing; what the query gives was written as Parquet and now stands under `joined`."""
         target = self.folder / "joined"

@@ -6,7 +6,7 @@ from typing import NamedTuple
 import duckdb
 
 from presage.errors import DataError
-from presage.logs.columns import LATEST, TIME, WHOLE_TYPES
+from presage.logs.columns import LATEST, TIME, WHOLE_TYPES, flag_remedy
 from presage.logs.tables import quoted, sql_text
 from presage.settings import nearest
 from presage.task.columns import UNITS_SINCE_1970
@@ -21,6 +21,10 @@ FORMATS = (
     "%Y%m%d", "%Y%m%dT%H%M%S", "%Y/%m/%d %H:%M:%S", "%Y.%m.%d",
 )  # fmt: skip
 """Formats to suggest, by an example."""
+
+
+MOST_FLAGS = 5
+"""Different words that a column which says whether something happened may hold."""
 
 
 class TimeRules(NamedTuple):
@@ -150,12 +154,26 @@ def _text_times(
     counted = f"count({one.parsed}), count(*) FILTER ({wrong}), any_value({text}) FILTER ({wrong})"
     query = f"SELECT {counted}, any_value({text}) FILTER ({told}), any_value({text}) FILTER ({plain}) FROM {relation}"
     read, odd, example, zone_told, zone_missing = connection.execute(query).fetchall()[0]
+    if one.may_hold_words:
+        _check_flags(connection, name, relation, one)
     number = str(example).removeprefix("-").isdecimal()
     if odd > read and (not one.may_hold_words or number or _fits(connection, example)):
         raise _unreadable(connection, name, one, example, rules)
     if not rules.formats:
         _check_days(connection, name, relation, one)
     return zone_told, zone_missing
+
+
+def _check_flags(connection: duckdb.DuckDBPyConnection, name: str, relation: str, one: TimeColumn) -> None:
+    """Nothing, or the error of a column of times of success that says whether, and not when."""
+    text = f"trim({quoted(one.column)}::VARCHAR)"
+    timeless = f"bool_and({one.parsed} IS NULL OR {one.parsed} IN (0, 1000000))"  # 0 and 1 would be seconds in 1970
+    asked = f"count(DISTINCT {text}), min({text}), {timeless}"
+    found = f"{text} <> '' AND {text} NOT IN ({', '.join(map(sql_text, NO_TIMES))})"
+    different, example, none = connection.execute(f"SELECT {asked} FROM {relation} WHERE {found}").fetchall()[0]
+    if none and 1 <= different <= MOST_FLAGS and not _fits(connection, example):
+        wrong = f"column {one.column} of {name} says whether it happened and not when"
+        raise DataError(wrong, example, flag_remedy(one.key, one.column))
 
 
 def _unreadable(
