@@ -79,10 +79,12 @@ class Process:
         self.url = told[0]
 
     def end(self, sent: signal.Signals) -> int:
-        """Its exit code after a signal."""
+        """Its exit code after a signal; a process that ends by itself has nothing to report."""
         self.process.send_signal(sent)
         code = self.process.wait(60)
         assert self.process.stderr
+        if code == 0:
+            assert self.process.stderr.read() == ""
         self.process.stderr.close()
         return code
 

@@ -139,5 +139,8 @@ def serve(app: Starlette, limits: Limits, sockets: list[socket.socket]) -> int:
     gc.collect()
     gc.freeze()  # imported modules stay: a collector that visits them would delay requests
     gc.set_threshold(10_000, 20, 20)  # a bulk makes thousands of objects, none of them in cycles
-    server.run(sockets)
+    try:
+        server.run(sockets)
+    finally:
+        gc.unfreeze()  # or libraries in C report at exit what was never collected as their leaks
     return server.ended
