@@ -202,13 +202,13 @@ ODD_LOGS: dict[str, OddLog] = {
         csv(GOOD.encode("utf-16-le")),
     ),
     "Latin-1": OddLog(
-        "log.csv cannot be read as CSV: found 'line 17 is not UTF-8: byte 0xFC in place 4'; correct it, or "
-        "skip such lines (--skip-bad-lines)",
+        "log.csv cannot be read as CSV: found 'line 17 is not UTF-8: byte 0xFC in place 4'; save the "
+        "file as UTF-8, such as by iconv -f latin1 -t utf8",
         csv(line(17, lambda one: one.replace("item", "\xfcber"))),
     ),
     "Latin-1 in the header": OddLog(
-        "log.csv cannot be read as CSV: found 'line 1 is not UTF-8: byte 0xE9 in place 11'; correct it, or "
-        "skip such lines (--skip-bad-lines)",
+        "log.csv cannot be read as CSV: found 'line 1 is not UTF-8: byte 0xE9 in place 11'; save the "
+        "file as UTF-8, such as by iconv -f latin1 -t utf8",
         csv(line(1, lambda one: one.replace("price", "pr\xe9"))),
     ),
     "Latin-1 that is skipped": OddLog(
@@ -419,9 +419,14 @@ ODD_LOGS: dict[str, OddLog] = {
         flags=SKIP,
         left_out={BAD_LINES: 1},
     ),
+    "a column in other letters": OddLog(
+        "log.csv lacks the columns price: found ['id', 'item', 'Price', 'shown_at', 'proxy', 'proxy_at', 'outcome', "
+        "'outcome_at']; did you mean Price? Then correct instance.price",
+        csv(GOOD.replace("price", "Price", 1)),
+    ),
     "ndjson that is one array": OddLog(
         "log.ndjson cannot be read as NDJSON: found 'it looks like one JSON array rather than a line for "
-        "each row'; give it the ending of what it is, or export it as NDJSON",
+        "each row'; turn an array into a row per line, such as by jq -c '.[]' FILE.json > FILE.ndjson",
         {"log.ndjson": b'[{"id": 1},\n{"id": 2}]\n'},
     ),
     "ndjson that is csv": OddLog(

@@ -176,7 +176,7 @@ def test_a_task_without_categories_has_no_identity() -> None:
         ),
         ("[instance]", "[instance]\n'a.b' = { kind = 'number' }", "instance.a.b has a dot in its name"),
         ("[outcome]", "[proxy.fast]\nvalues = [1, 2]\n[outcome]", "proxy.values stands beside named candidates"),
-        ("= 100", "= = 100", "the task file is not TOML: found .*line"),
+        ("= 100", "= = 100", "the task is not TOML: found .*line"),
     ],
 )
 def test_a_wrong_task_is_refused_with_key_value_and_remedy(old: str, new: str, words: str) -> None:

@@ -7,6 +7,7 @@ from pathlib import Path
 import click
 
 from presage.cli.output import (
+    console,
     json_option,
     show_progress,
     show_result,
@@ -80,6 +81,7 @@ def proxies(  # noqa: PLR0917
     show_result()
     for card in report.cards:
         show_result(f"{card.name}: {card.verdict}")
+    console.print("\nA card judges one sign by itself. What it gains in whole forecasters, presage backtest tells.")
     return 0
 
 

@@ -100,10 +100,17 @@ def _meaning(found: Task) -> dict[str, Any]:
     return {
         "name": found.name,
         "features": [feature.name for feature in found.instance],
+        "tables_use": _used_by_tables(found),
         "proxies": [proxy.name for proxy in found.proxies],
         "signals": signals,
         "forecaster": found.forecaster.kind,
     }
+
+
+def _used_by_tables(found: Task) -> list[str]:
+    """The features that tables and their mixtures use: the identity and those of the groups; networks use all."""
+    grouped = {name.split(".")[0] for group in found.forecaster.back_off for name in group}
+    return [feature.name for place, feature in enumerate(found.instance) if not place or feature.name in grouped]
 
 
 def _shape(rows: LogRows, in_rows: bool) -> dict[str, Any]:

@@ -4,6 +4,7 @@ import json
 from collections.abc import Iterable, Sequence
 
 from presage.logs.column_looks import ColumnLook, LogLook
+from presage.logs.columns import NUMBER
 from presage.logs.signal_guesses import rounded_edges
 from presage.logs.tables import quoted
 
@@ -78,7 +79,7 @@ def feature_text(look: LogLook, one: ColumnLook, key: str) -> str:
     elif one.kind == "time":
         kind = '"timestamp", parts = ["hour", "weekday"]'
     elif one.kind == "number":
-        kind = f'"number"{", missing = 0" if gaps else ""}'
+        kind = f'"number"{f", missing = {_middle(look, one)}" if gaps else ""}'
     elif one.kind == "boolean":
         kind = f'"boolean"{", missing = false" if gaps else ""}'
     elif one.kind == "set":
@@ -86,7 +87,15 @@ def feature_text(look: LogLook, one: ColumnLook, key: str) -> str:
     else:
         hashed = ", hashed = 65536" if look.rows > 100 and one.different > look.rows / 2 else ""
         kind = f'"category"{hashed}{_missing(one) if gaps else ""}'
-    return f"{{ kind = {kind}{named} }}"
+    return f"{{ kind = {kind}{named} }}" + (
+        "  # where it is missing: the median" if one.kind == "number" and gaps else ""
+    )
+
+
+def _middle(look: LogLook, one: ColumnLook) -> str:
+    """The median of a number, which stands in where there is none: 0 may be a value like any other."""
+    number = NUMBER.value(quoted(one.name), "VARCHAR")
+    return f"{float(look.ask(f'SELECT coalesce(median({number}), 0) FROM rows')[0]):.3g}"
 
 
 def _missing(one: ColumnLook) -> str:

@@ -59,6 +59,9 @@ def _wanted(
         wanted = (WantedColumn("id", task.log.id, LABEL, "log.id"), *wanted)
     if proxy:
         column = proxy.source.column if isinstance(proxy.source, Labelled) else proxy.name
+        if column not in there:
+            remedy = f"add one that holds the proxy of each row, such as {proxy.values[-1]}, or nothing"
+            raise DataError(f"the rows have no column {column} for the now-cast", list(there), remedy)
         wanted = (*wanted, WantedColumn("proxy", column, LABEL, task.path(proxy)))
     return wanted
 

@@ -49,6 +49,10 @@ class TextHead(NamedTuple):
     clean: bool = True  # whether the header is the very first line
 
 
+ONE_ARRAY = "one JSON array rather than a line for each row"
+ONE_ROW_PER_LINE = "turn an array into a row per line, such as by jq -c '.[]' FILE.json > FILE.ndjson"
+
+
 def ending(path: Path) -> str:
     """The ending that says what a file is, in small letters: .csv.gz as a whole.
 
@@ -64,6 +68,7 @@ def form_of(path: Path) -> str:
     """Parquet, CSV or NDJSON, by the ending."""
     if ending(path) not in ENDINGS:
         remedy = f"name it {ENDINGS_IN_WORDS}, or FILE.duckdb::TABLE"
+        remedy = f"{remedy}; {ONE_ROW_PER_LINE}" if ending(path) == ".json" else remedy
         raise DataError("the kind of this file is unknown", str(path), remedy)
     return FORMS[f".{ending(path).split('.')[1]}"]
 
@@ -96,10 +101,10 @@ def check_file(path: Path) -> None:
     elif form != "Parquet" and not wrong and not (packed == "zstd" or (form == "NDJSON" and first[:1] == b"{")):
         wrong = looks_like(first)
         if form == "NDJSON" and wrong and wrong.startswith("JSON"):
-            wrong = "one JSON array rather than a line for each row" if first.lstrip()[:1] == b"[" else None
+            wrong = ONE_ARRAY if first.lstrip()[:1] == b"[" else None
     if wrong:
         remedy = f"give it the ending of what it is, or export it as {form}"
-        remedy = "save it as UTF-8" if wrong == "UTF-16 text" else remedy
+        remedy = {"UTF-16 text": "save it as UTF-8", ONE_ARRAY: ONE_ROW_PER_LINE}.get(wrong, remedy)
         raise DataError(f"{path.name} cannot be read as {form}", f"it looks like {wrong}", remedy)
 
 

@@ -47,6 +47,10 @@ class _Record(NamedTuple):
     wrong: str = ""
 
 
+NOT_UTF8 = "is not UTF-8"
+AS_UTF8 = "save the file as UTF-8, such as by iconv -f latin1 -t utf8"
+
+
 def clean_lines(path: Path, form: str, delimiter: str, target: BinaryIO | None, skip: bool) -> BadLines:
     """What was wrong with the lines of a file; the others now stand in `target`, with plain line ends.
 
@@ -63,6 +67,7 @@ def clean_lines(path: Path, form: str, delimiter: str, target: BinaryIO | None, 
                     if not skip or good == 0 or len(record.text) > LONGEST_LINE:
                         remedy = "correct it, or skip such lines (--skip-bad-lines)"
                         remedy = remedy if target and not skip else "correct it, or export it again"
+                        remedy = AS_UTF8 if NOT_UTF8 in words else remedy
                         raise DataError(f"{path.name} cannot be read as {form}", words, remedy)
                     bad = bad.plus(BadLines(1, (words,)))
                     continue
@@ -92,7 +97,7 @@ def _wrong_bytes(line: bytes) -> str:
     try:
         line.decode()
     except UnicodeDecodeError as error:
-        return f"is not UTF-8: byte 0x{line[error.start]:02X} in place {error.start + 1:,}"
+        return f"{NOT_UTF8}: byte 0x{line[error.start]:02X} in place {error.start + 1:,}"
     return ""
 
 

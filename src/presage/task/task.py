@@ -160,7 +160,12 @@ def load_task(source: str | Path) -> Task:
     except (OSError, UnicodeDecodeError) as error:
         why = getattr(error, "strerror", None) or "not UTF-8"
         raise DataError(f"the task file cannot be read ({why})", str(path), "check the folder and the name") from error
-    return read_task(text, path.parent)
+    try:
+        table: dict[str, Any] = tomllib.loads(text)
+    except tomllib.TOMLDecodeError as error:
+        remedy = "correct that line, or give a task file"
+        raise DataError(f"{path.name} is no task file: it is not TOML", str(error), remedy) from error
+    return _task(table, text, path.parent)
 
 
 def read_task(text: str, folder: Path = Path()) -> Task:
@@ -168,7 +173,11 @@ def read_task(text: str, folder: Path = Path()) -> Task:
     try:
         table: dict[str, Any] = tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
-        raise DataError("the task file is not TOML", str(error), "correct that line") from error
+        raise DataError("the task is not TOML", str(error), "correct that line") from error
+    return _task(table, text, folder)
+
+
+def _task(table: dict[str, Any], text: str, folder: Path) -> Task:
     section = TaskSection(table, "")
     version = section.whole_or_none("version", 1)
     if version != VERSION:
