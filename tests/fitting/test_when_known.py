@@ -78,6 +78,10 @@ def test_a_number_is_cut_for_a_now_cast(tmp_path: Path) -> None:
     asked[0] |= {"clicks": "many"}
     with pytest.raises(DataError, match=r"found 'many'.*give a number"):
         model.nowcast(write(tmp_path / "rows.csv", asked))
+    for one in asked:
+        del one["clicks"]
+    with pytest.raises(DataError, match=r"the rows have no column clicks for the now-cast: .*; add one that holds"):
+        model.nowcast(write(tmp_path / "rows.csv", asked))
 
 
 def test_rows_without_times_need_no_ids(tmp_path: Path) -> None:

@@ -306,3 +306,14 @@ def test_a_flag_beside_a_time_that_only_successes_have_is_one_signal_with_it(tmp
     assert task.outcome.source == HappenedAt("paid_at", as_it_happens=False)
     assert task.proxy().source == HappenedAt("click_at", as_it_happens=False)
     assert [one.column for one in task.instance] == ["shop"]
+
+
+def test_the_median_stands_in_for_a_number_that_is_missing(tmp_path: Path) -> None:
+    lines = ["item,shown_at,heat,outcome,outcome_at"]
+    for day in range(60):
+        heat = "n/a" if day % 6 == 0 else 20.5 + day
+        shown, known = np.datetime64("2024-01-01") + day, np.datetime64("2024-01-02") + day
+        lines.append(f"i{day % 3},{shown},{heat},{('no', 'yes')[day % 2]},{known}")
+    (tmp_path / "log.csv").write_text("\n".join(lines) + "\n")
+    drafted = first_task(tmp_path / "log.csv")
+    assert 'heat = { kind = "number", missing = 50.5 }  # where it is missing: the median' in drafted

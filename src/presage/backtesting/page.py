@@ -83,7 +83,11 @@ def _evidence(figures: Mapping[str, Any]) -> str:
 def rates_section(found: Backtest) -> PageSection:
     """How often each outcome comes, given each value of the early sign."""
     head, rows = found.rates.text_table()
-    words = "How often each outcome comes, by what the early sign said. The more the lines differ, the more it tells."
+    words = (
+        "How often each outcome comes, for each value of the early sign: the more the rows differ, the more it tells. "
+        "It is not known yet when you predict, so it can only help to learn sooner, and the gain is smaller than this "
+        "table suggests. Once it is known, a now-cast uses it."
+    )
     return PageSection("What the early sign tells", paragraph(words) + table(head, rows, strong=len(rows) - 1))
 
 
