@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from presage.forecasters.replay import Replay
     from presage.forecasters.residual_network import residual_network
     from presage.forecasters.residual_table import residual_table
-    from presage.logs.first_task import first_task
+    from presage.logs.drafts.first_task import first_task
     from presage.proxies.report import ProxyReport, judge_proxies
     from presage.saved_states import load_state, save_state
     from presage.service.serve import serve
@@ -95,7 +95,7 @@ __getattr__, __dir__ = facade(
         "direct_table": "presage.forecasters.direct_table",
         "factored_network": "presage.forecasters.factored_network",
         "factored_table": "presage.forecasters.factored_table",
-        "first_task": "presage.logs.first_task",
+        "first_task": "presage.logs.drafts.first_task",
         "fit": "presage.fitting.model",
         "judge_proxies": "presage.proxies.report",
         "load_model": "presage.fitting.model",

@@ -17,7 +17,7 @@ from presage.backtesting.page import BacktestRun, ProxyCard, loss_section, winne
 from presage.backtesting.report import report_files
 from presage.charts import pages
 from presage.cli.entry import cli
-from presage.logs.leak_guards import LogWarning
+from presage.logs.guards.leak_guards import LogWarning
 from presage.logs.rows import LogRows, read_log
 from presage.logs.signals import NEVER_AT
 from presage.metrics.losses import log_loss

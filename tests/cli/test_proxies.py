@@ -12,7 +12,7 @@ import pytest
 
 from presage.cli.output import progress_bar
 from presage.logs.cleaning import Exclusions
-from presage.logs.leak_guards import LogWarning
+from presage.logs.guards.leak_guards import LogWarning
 from presage.logs.rows import LogRows, read_log
 from presage.proxies.report import judge_proxies
 from presage.simulation.simulate import simulate

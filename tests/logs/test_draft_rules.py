@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 from presage.errors import DataError
-from presage.logs.first_task import first_task
-from presage.logs.horizon_guesses import success_words, usual_days
+from presage.logs.drafts.first_task import first_task
+from presage.logs.drafts.horizon_guesses import success_words, usual_days
 from presage.logs.rows import read_log
 from presage.task.columns import EventColumns
 from presage.task.signals import CountedEvents, HappenedAt, Labelled

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import pytest
 
-from presage.logs.first_task import first_task
+from presage.logs.drafts.first_task import first_task
 from presage.logs.rows import read_log
 from presage.spaces import Array
 from presage.task.features import Count

@@ -6,8 +6,8 @@ from typing import Any
 import numpy as np
 import pytest
 
+from presage.logs.guards.signal_delays import SignalDelays
 from presage.logs.rows import LogRows, read_log
-from presage.logs.signal_delays import SignalDelays
 from tests.logs.given import DAY, table, task_of
 from tests.logs.test_rows import HEAD, moment, random_rows
 

@@ -22,7 +22,7 @@ from presage.errors import DataError
 from presage.forecasters.catalogue import chosen_forecasters, named_forecasters
 from presage.forecasters.contract import Forecaster
 from presage.forecasters.mixture import Pool, experts_of
-from presage.logs.leak_guards import LogWarning
+from presage.logs.guards.leak_guards import LogWarning
 from presage.logs.rows import LogRows, SignalRows
 from presage.logs.signals import NEVER_AT
 from presage.metrics.bootstrap import LEAST, bootstrap_mean

@@ -10,9 +10,9 @@ import numpy as np
 from presage.cli.output import console, json_option, show_results, skip_option, tell_edges, tell_exclusions
 from presage.errors import OutputError
 from presage.logs.cuts import found_cuts, resolve_cuts
+from presage.logs.drafts.first_task import first_task
 from presage.logs.engines import ENGINES
-from presage.logs.first_task import first_task
-from presage.logs.leak_guards import LogWarning
+from presage.logs.guards.leak_guards import LogWarning
 from presage.logs.rows import LogRows, read_log
 from presage.task.spans import row_at
 from presage.task.task import Task, load_task

@@ -19,7 +19,7 @@ from presage.logs.cleaning import left_out
 from presage.logs.cuts import found_cuts, resolve_cuts
 from presage.logs.encoding import LearntVocabularies
 from presage.logs.feature_rows import FeatureRows, read_features
-from presage.logs.leak_guards import LogWarning
+from presage.logs.guards.leak_guards import LogWarning
 from presage.logs.rows import read_log
 from presage.logs.tables import parquet_files
 from presage.progress import Progress, silent

@@ -16,9 +16,9 @@ from presage.logs.csv_errors import one_line, reading_errors
 from presage.logs.encoding import LearntVocabularies, fetch, fetch_instances, learn_vocabularies, order_rows
 from presage.logs.engines import LogEngine, LogReading, engine_called, reading_of
 from presage.logs.event_windows import check_kinds, unused_events, windowed_signals
-from presage.logs.leak_guards import LogWarning, leak_warnings
-from presage.logs.repeated_rows import repeated_id_warnings, repeated_row_warnings
-from presage.logs.signal_delays import SignalDelays, delay_warnings, signal_delays
+from presage.logs.guards.leak_guards import LogWarning, leak_warnings
+from presage.logs.guards.repeated_rows import repeated_id_warnings, repeated_row_warnings
+from presage.logs.guards.signal_delays import SignalDelays, delay_warnings, signal_delays
 from presage.logs.signals import labelled_predictions, prediction_rows
 from presage.logs.tables import connected, sql_text
 from presage.spaces import Array, Features, Instance

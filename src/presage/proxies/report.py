@@ -16,7 +16,7 @@ from presage.errors import SettingError
 from presage.files import write_results
 from presage.logs.cleaning import Exclusions
 from presage.logs.cuts import found_cuts, resolve_cuts
-from presage.logs.leak_guards import LogWarning
+from presage.logs.guards.leak_guards import LogWarning
 from presage.logs.rows import LogRows, SignalRows, read_log
 from presage.metrics.families import numbered
 from presage.metrics.intervals import Estimate

@@ -4,8 +4,8 @@ import re
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from presage.logs.column_looks import TIME_WORDS, ColumnLook, LogLook, name_words
-from presage.logs.row_ages import DAY, settles_after
+from presage.logs.drafts.column_looks import TIME_WORDS, ColumnLook, LogLook, name_words
+from presage.logs.drafts.row_ages import DAY, settles_after
 from presage.logs.tables import quoted
 
 SHOWN = (

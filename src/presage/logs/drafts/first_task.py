@@ -7,9 +7,9 @@ from pathlib import Path
 from typing import Any
 
 from presage.errors import PresageError
-from presage.logs.column_looks import ColumnLook, LogLook, looked_at, written_words
-from presage.logs.event_drafts import EventGuesses, guessed_events, kind_column
-from presage.logs.feature_drafts import (
+from presage.logs.drafts.column_looks import ColumnLook, LogLook, looked_at, written_words
+from presage.logs.drafts.event_drafts import EventGuesses, guessed_events, kind_column
+from presage.logs.drafts.feature_drafts import (
     coarser_categories,
     feature_keys,
     feature_lines,
@@ -18,16 +18,16 @@ from presage.logs.feature_drafts import (
     quoted_text,
     row_identifier,
 )
-from presage.logs.horizon_guesses import horizon_words
-from presage.logs.leak_guards import AFTER, LogWarning
-from presage.logs.row_ages import settles_after
-from presage.logs.rows import read_log
-from presage.logs.signal_guesses import (
+from presage.logs.drafts.horizon_guesses import horizon_words
+from presage.logs.drafts.row_ages import settles_after
+from presage.logs.drafts.signal_guesses import (
     STATES,
     Guesses,
     SignalGuess,
     guessed_signals,
 )
+from presage.logs.guards.leak_guards import AFTER, LogWarning
+from presage.logs.rows import read_log
 from presage.logs.tables import quoted, sql_text
 from presage.task.task import read_task
 

@@ -10,8 +10,17 @@ import duckdb
 import numpy as np
 
 from presage.logs.columns import LATEST, feature_name
-from presage.logs.leak_evidence import Determined, Told, binned, delay_scores, order_within, ordered, percent, told
-from presage.logs.log_sample import LogSample, log_sample
+from presage.logs.guards.leak_evidence import (
+    Determined,
+    Told,
+    binned,
+    delay_scores,
+    order_within,
+    ordered,
+    percent,
+    told,
+)
+from presage.logs.guards.log_sample import LogSample, log_sample
 from presage.logs.signals import Fate
 from presage.logs.tables import sql_text
 from presage.spaces import Array

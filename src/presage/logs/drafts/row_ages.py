@@ -2,7 +2,7 @@
 
 from collections import Counter
 
-from presage.logs.column_looks import ColumnLook, LogLook, written_words
+from presage.logs.drafts.column_looks import ColumnLook, LogLook, written_words
 from presage.logs.tables import quoted
 
 USUAL_DAYS = (1, 2, 3, 7, 14, 30, 60, 90, 180, 365)

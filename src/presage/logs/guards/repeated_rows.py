@@ -5,7 +5,7 @@ from collections.abc import Iterator
 import duckdb
 
 from presage.logs.columns import feature_name
-from presage.logs.leak_guards import DAY, LogWarning
+from presage.logs.guards.leak_guards import DAY, LogWarning
 from presage.task.task import Task
 
 LEAST = 3

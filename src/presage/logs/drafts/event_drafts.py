@@ -4,11 +4,11 @@ import re
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from presage.logs.column_looks import ColumnLook, LogLook, name_words
-from presage.logs.feature_drafts import INSTANCES, SUBJECTS, row_identifier
-from presage.logs.horizon_guesses import PART, success_words, usual_days
-from presage.logs.row_ages import DAY, USUAL_DAYS
-from presage.logs.signal_guesses import HOLDS, TYPICAL
+from presage.logs.drafts.column_looks import ColumnLook, LogLook, name_words
+from presage.logs.drafts.feature_drafts import INSTANCES, SUBJECTS, row_identifier
+from presage.logs.drafts.horizon_guesses import PART, success_words, usual_days
+from presage.logs.drafts.row_ages import DAY, USUAL_DAYS
+from presage.logs.drafts.signal_guesses import HOLDS, TYPICAL
 from presage.logs.tables import quoted
 
 KINDS = ("kind", "event", "event_type", "event_name", "type", "action")

@@ -1,9 +1,9 @@
 """Horizons for a draft of a task file, by the delays that were seen, and why it is this one."""
 
-from presage.logs.column_looks import name_words
-from presage.logs.leak_evidence import percent
-from presage.logs.row_ages import DAY, USUAL_DAYS
-from presage.logs.signal_guesses import AGE, HOLDS, TYPICAL, SignalGuess
+from presage.logs.drafts.column_looks import name_words
+from presage.logs.drafts.row_ages import DAY, USUAL_DAYS
+from presage.logs.drafts.signal_guesses import AGE, HOLDS, TYPICAL, SignalGuess
+from presage.logs.guards.leak_evidence import percent
 
 HOUR = 3_600_000_000
 

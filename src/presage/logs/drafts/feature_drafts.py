@@ -3,9 +3,9 @@
 import json
 from collections.abc import Iterable, Sequence
 
-from presage.logs.column_looks import ColumnLook, LogLook
 from presage.logs.columns import NUMBER
-from presage.logs.signal_guesses import rounded_edges
+from presage.logs.drafts.column_looks import ColumnLook, LogLook
+from presage.logs.drafts.signal_guesses import rounded_edges
 from presage.logs.tables import quoted
 
 INSTANCES = (

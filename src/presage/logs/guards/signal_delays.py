@@ -6,8 +6,8 @@ from typing import NamedTuple
 import duckdb
 import numpy as np
 
-from presage.logs.leak_evidence import percent
-from presage.logs.leak_guards import LogWarning
+from presage.logs.guards.leak_evidence import percent
+from presage.logs.guards.leak_guards import LogWarning
 from presage.logs.signals import Fate
 from presage.task.signals import HappenedAt, Labelled, Signal
 from presage.task.spans import in_words

@@ -1,0 +1,1 @@
+"""What to look at before believing a score: leaks, repeated rows, and delays that make no sense."""
