@@ -175,9 +175,12 @@ def test_columns_of_the_wrong_type_are_refused(typed: Typed, command: str) -> No
 
 
 FLAWS: list[tuple[Row, str]] = [
-    ({"price": "nan"}, "rows without a valid price: 1, such as row 1"),
+    ({"price": "nan"}, "rows without a valid price: 1, such as row 1 (to keep them, declare instance.price.missing)"),
     ({"shown_at": "soon"}, "rows without a valid shown_at: 1, such as row 2"),
-    ({"item": ""}, "rows without a valid item: 1, such as row 3"),
+    (
+        {"item": ""},
+        "rows without a valid item: 1, such as row 3 (to keep them, declare instance.item.missing)",
+    ),
     ({"outcome_at": "2019-01-01"}, "rows whose outcome was known before the prediction: 1, such as row 4"),
     ({"proxy_at": "2019-01-01"}, "rows whose proxy was known before the prediction: 1, such as row 5"),
     ({"id": "77"}, "rows that repeat the id of an earlier one: 1, such as row 78"),  # row 78 has it too, and is later

@@ -129,7 +129,7 @@ def test_replay_fails_if_any_snapshot_holds_something_else(
     monkeypatch.setattr("presage.service.learner.snapshots.fold_log", lambda *_: found)
     done = presage("replay", "--data", tmp_path / "data")
     assert done.code == code
-    assert (done.out + done.err).count("SOMETHING ELSE") == snapshots.count(False)
+    assert (done.out + done.err).count("DIFFERENT") == snapshots.count(False)
 
 
 def write_log(path: Path, happened: list[Happening]) -> None:

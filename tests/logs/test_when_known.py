@@ -246,6 +246,6 @@ def test_a_row_without_a_feature_is_left_out_with_a_word_on_what_keeps_it(tmp_pa
     log = table(tmp_path / "log.csv", "item,shown_at,proxy,proxy_at,outcome,outcome_at", rows)
     _, excluded = read_log(task_of(), log)
     (told,) = (line for line in excluded.told() if "valid item" in line)
-    remedy = "instance.item.missing = ... says what stands for nothing"
+    remedy = "to keep them, declare instance.item.missing"
     assert told == f"left out: rows without a valid item: 1, such as row 1 ({remedy})"
     assert excluded.counts["rows without a valid item"] == 1

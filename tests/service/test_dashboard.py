@@ -128,11 +128,9 @@ def test_a_single_forecaster_that_knows_nothing_yet_says_why_panels_are_empty(ta
     with running(service=service) as server:
         tab.open(f"{server.url}/", 390)
         tab.until("document.querySelector('#lag svg') !== null")
-        assert "not a mixture" in tab.ask("document.querySelector('#weights .said').textContent")
+        assert "has no expert weights" in tab.ask("document.querySelector('#weights .said').textContent")
         assert "No outcomes yet" in tab.ask("document.querySelector('#loss .said').textContent")
-        assert "Too few predictions have all their outcomes" in tab.ask(
-            "document.querySelector('#drift .said').textContent"
-        )
+        assert "Too little data: 0 predictions" in tab.ask("document.querySelector('#drift .said').textContent")
         assert tab.troubles == []
 
 

@@ -191,7 +191,7 @@ def feature_reasons(task: Task) -> Iterator[tuple[str, str]]:
 def _remedies(task: Task) -> dict[str, str]:
     """What would keep rows in which a feature is empty, by reason."""
     return {
-        f"rows without a valid {one.column}": f"instance.{one.name}.missing = ... says what stands for nothing"
+        f"rows without a valid {one.column}": f"to keep them, declare instance.{one.name}.missing"
         for one in task.instance
         if not isinstance(one, SetFeature) and one.missing is None
     }

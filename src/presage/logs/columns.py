@@ -1,7 +1,7 @@
 """What a column of a log may hold, and which columns a task reads."""
 
 import difflib
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import NamedTuple
 
 from presage.errors import DataError
@@ -124,8 +124,9 @@ def check_columns(name: str, types: Mapping[str, str], wanted: tuple[WantedColum
         remedy = "rename or add them, or say in the task which columns they are: " + ", ".join(missing.values())
         if any(key.endswith(".known_at") for key in missing.values()):
             remedy += '; a value known when its horizon has passed needs known = "at horizon" instead of known_at'
-        lower = {column.lower(): column for column in types}
-        near = {column: lower.get(column.lower()) or _near(column, types) for column in missing}
+        named = {one.column for one in wanted}
+        free = {column.lower(): column for column in types if column not in named}
+        near = {column: free.get(column.lower()) or _near(column, free.values()) for column in missing}
         if all(near.values()):
             remedy = f"did you mean {', '.join(map(str, near.values()))}? Then correct {', '.join(missing.values())}"
         raise DataError(f"{name} lacks the columns {', '.join(missing)}", list(types), remedy)
@@ -141,8 +142,8 @@ def check_columns(name: str, types: Mapping[str, str], wanted: tuple[WantedColum
             raise DataError(wrong, types[one.column], remedy)
 
 
-def _near(column: str, types: Mapping[str, str]) -> str | None:
-    return next(iter(difflib.get_close_matches(column, types, 1, 0.8)), None)
+def _near(column: str, names: Iterable[str]) -> str | None:
+    return next(iter(difflib.get_close_matches(column, list(names), 1, 0.8)), None)
 
 
 def flag_remedy(key: str, column: str) -> str:
