@@ -5,6 +5,7 @@ from typing import NamedTuple
 import numpy as np
 
 from presage.backtesting.replay import replay
+from presage.drivers.threads import over_cores
 from presage.forecasters.contract import Forecaster
 from presage.spaces import Array, Instance, Spaces
 from presage.timeline.arrivals import as_rounds
@@ -48,7 +49,8 @@ def check_leaks(forecasters: dict[str, Forecaster], spaces: Spaces, episode: Epi
         tampered += int(later.sum())
     z, y = changed
     tampered_episode = Episode(first.x, z, y, first.proxy_seen, first.outcome_seen)
-    honest, other_said = (replay(forecasters, each, seed, _silent) for each in (first, tampered_episode))
+    both = over_cores(lambda each: replay(forecasters, each, seed, _silent), (first, tampered_episode))
+    honest, other_said = both
     moved = sum(int((honest[n][: half + 1] != other_said[n][: half + 1]).any(axis=-1).sum()) for n in forecasters)
     return LeakCheck(tampered, moved)
 
