@@ -158,7 +158,7 @@ def test_a_segment_with_too_few_outcomes_has_no_scores(task: Task) -> None:
 
 
 def test_a_column_that_is_not_there_is_refused(log: Path, task: Task) -> None:
-    with pytest.raises(DataError, match=r"log.csv lacks the columns kountry: .* rename or add them.*--by"):
+    with pytest.raises(DataError, match=r"log.csv lacks the columns kountry: .* did you mean country.*--by"):
         presage.backtest(log, task, by="kountry")
 
 
