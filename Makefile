@@ -14,10 +14,10 @@ demo: $(READY)  ## forecast a simulated ebook shop and look at the result
 serve: $(READY)  ## answer predictions for an ebook shop on http://127.0.0.1:8000, and show them there
 	$(BIN)/presage serve --task examples/shop.toml --data out/serve
 
-test: $(READY)  ## the tests, with the coverage of the pure packages
-	$(BIN)/python -m pytest -n 2 -m "not slow" --cov --cov-report=term
+test: $(READY)  ## the tests, except the slow ones
+	$(BIN)/python -m pytest -n 2 -m "not slow"
 
-test-all: $(READY)  ## the tests, slow ones too
+test-all: $(READY)  ## the tests, slow ones too, with the coverage of the pure packages
 	$(BIN)/python -m pytest -n 2 --cov --cov-report=term
 
 test-faults: $(READY)  ## the faults of a release: kills, power cuts, rot, floods and random courses, for up to an hour

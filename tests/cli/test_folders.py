@@ -104,6 +104,7 @@ def test_a_log_that_was_not_simulated_is_not_overwritten(tmp_path: Path) -> None
     assert not (tmp_path / "yours.csv").exists()
 
 
+@pytest.mark.long
 def test_a_second_demo_goes_where_the_first_one_went(home: Path, presage: Presage) -> None:
     for _ in range(2):
         done = presage(*["demo", "--out", "out/demo", "--set", "first_titles=20", "--set", "days=120", "--json"])

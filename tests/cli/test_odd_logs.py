@@ -49,7 +49,7 @@ def test_an_odd_log_is_read_and_what_is_left_out_is_counted(presage: Presage, tm
     assert sorted(tmp_path.rglob("*")) == before
 
 
-@pytest.mark.long
+@pytest.mark.slow
 @pytest.mark.parametrize("command", ["proxies", "backtest"])
 @pytest.mark.parametrize("name", READ)
 def test_an_odd_log_that_is_read_is_judged(presage: Presage, tmp_path: Path, name: str, command: str) -> None:

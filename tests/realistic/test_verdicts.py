@@ -62,7 +62,7 @@ def happened(name: str, useful: bool, seed: int, folder: Path) -> tuple[Path, st
     return path, task
 
 
-@pytest.mark.long
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", SEEDS)
 @pytest.mark.parametrize("useful", [True, False], ids=["useful", "useless"])
 @pytest.mark.parametrize("name", WORLDS)
@@ -71,7 +71,7 @@ def test_the_card_of_an_early_sign_is_true(name: str, useful: bool, seed: int, t
     assert card.kind.pays == useful, card.verdict
 
 
-@pytest.mark.long
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", SEEDS)
 @pytest.mark.parametrize("useful", [True, False], ids=["useful", "useless"])
 @pytest.mark.parametrize("name", WORLDS)
