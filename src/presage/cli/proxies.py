@@ -81,7 +81,7 @@ def proxies(  # noqa: PLR0917
     show_result()
     for card in report.cards:
         show_result(f"{card.name}: {card.verdict}")
-    console.print("\nA card judges one sign by itself. What it gains in whole forecasters, presage backtest tells.")
+    console.print("A card judges one sign by itself; presage backtest shows what it gains.")
     return 0
 
 
