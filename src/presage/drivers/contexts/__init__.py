@@ -1,0 +1,1 @@
+"""The default forecaster, row by row in loops compiled by numba."""

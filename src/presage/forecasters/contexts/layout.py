@@ -1,0 +1,365 @@
+"""What the default forecaster keeps of an instance: columns, tables, contexts and terms, and where they lie in memory."""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import combinations
+from typing import NamedTuple
+
+import numpy as np
+
+from presage.settings import between, strength, whole
+from presage.spaces import Array, Spaces
+
+COARSE = 28
+"""Bins of a number by the quantiles of the first rows: 8 between them, and 10 that double on each side."""
+
+FINE = 4096
+"""Bins of a number by its size alone, 16 for each doubling, hashed."""
+
+SAMPLE = 500
+"""How many rows tell the quantiles of numbers."""
+
+HIGH = 64
+"""A category of as many values backs off to the other features, as the identity does."""
+
+MOST_LOW, MOST_HIGH, MOST_PAIRED = 16, 4, 6
+"""How many features get tables, the first ones declared; regressions take all of them."""
+
+LEVELS = 6
+"""How much is known of a context: nothing, or from 1, 3, 10, 40 or 200 rows on."""
+
+FRESH, EARLY = LEVELS, LEVELS + 1
+"""Further levels of an identity, for the last mixing: only proxies are known of it; hardly any outcome is known."""
+
+MEMBERS = (
+    ("stack-residual", "residual"),
+    ("stack-direct", "direct"),
+    ("regression-residual", "residual"),
+    ("regression-direct", "direct"),
+    ("identity-residual", "residual"),
+    ("average", "mixture"),
+    ("logistic", "mixture"),
+)
+"""The forecasts that are mixed in the end, and the family of each; the last two are made of the others."""
+
+AVERAGED, COMBINED = (0, 2), 5
+"""The members whose geometric mean is the average, and how many the logistic combination takes."""
+
+HEDGES = ((0.99, False), (0.999, False), (1.0, False), (0.999, True), (1.0, True))
+"""How fast each set of weights of the members forgets, and whether it is kept for each level of the identity."""
+
+
+@dataclass(frozen=True)
+class ContextSettings:
+    """The parts of the default forecaster, each of which can be left out, and the bound on its memory."""
+
+    low: bool = True
+    """A table for each feature of few values, and for each number at two resolutions."""
+    chain: bool = True
+    """The features of few values together, backing off one by one."""
+    pairs: bool = True
+    """The identity together with each feature of few values."""
+    forgetting: bool = True
+    """Tables of the identity and of features with many values that forget."""
+    regression: bool = True
+    """Softmax regressions on all features and on pairs of them."""
+    boosting: bool = True
+    """Of these, the one that corrects what the tables say."""
+    stacking: bool = True
+    """Weights of tables and regressions that learn."""
+    logistic: bool = True
+    """The logistic combination of the members."""
+    same_labels: bool = True
+    """The prior that an outcome is what its proxy says, where both have a label of the same name."""
+    buckets: int = 2**20
+    """The maximum number of rows of a table, and of weights of a regression; what has more values is hashed."""
+    low_strength: float = 8.0
+    high_strength: float = 3.0
+    memory: float = 30_000.0
+    share: float = 0.01
+
+    def __post_init__(self) -> None:
+        whole("buckets", self.buckets, 64)
+        for name in ("low_strength", "high_strength", "memory"):
+            strength(name, getattr(self, name))
+        between("share", self.share, 0.0, 1.0)
+
+
+PARTS = ("low", "chain", "pairs", "forgetting", "regression", "boosting", "stacking", "logistic", "same_labels")
+"""The settings that leave a part out."""
+
+
+class Places(NamedTuple):
+    """Where the rows of an instance lie, for compiled loops; columns are symbols, then numbers, coarse and fine."""
+
+    symbols: int
+    numbers: int
+    columns: Array  # int32 [T, W]: the columns that name a row of each table; -1 past the last
+    sizes: Array  # int64 [T, W]: how many values each has
+    first: Array  # int64 [T]: the first row of each table among those of all
+    rows: Array  # int64 [T]: how many it has
+    hashes: Array  # bool [T]: whether the row is a hash
+    memory: Array  # float32 [T]: after how many rows it forgets; 0: never
+    last: Array  # int64 [T]: the first row among those of forgetting tables
+    term_columns: Array  # int32 [F, 2]: the same of the terms of regressions
+    term_sizes: Array
+    term_first: Array
+    term_rows: Array
+    term_hashes: Array
+    slot_first: Array  # int64 [slots of sets]: the first row of weights of each
+    slot_rows: Array
+    linear_first: int  # the row of weights of the first number
+    table: Array  # int32 [C]: the table of each context
+    parent: Array  # int32 [C]: the context it backs off to; -1: the whole
+    strength: Array  # float32 [C]
+    identity: int  # the context that is the identity alone
+
+
+class Heads(NamedTuple):
+    """What is estimated: h(z|x), g(y|x,z) for each z, and p(y|x)."""
+
+    symbols: Array  # int64 [H]
+    cell: Array  # int64 [H]: where its counts begin in a row of a table: their sum, then each
+    weight: Array  # int64 [H]: where its weights begin in a row of a regression
+    prior: Array  # float32 [H, S]: pseudo-counts of the whole
+    cells: int  # how wide the row of a table is
+    weights: int  # how wide that of a regression is
+
+
+class Switches(NamedTuple):
+    """The parts that are switched on, and the rates, for compiled loops."""
+
+    regression: bool
+    boosting: bool
+    stacking: bool
+    logistic: bool
+    share: float
+
+
+class Table(NamedTuple):
+    """A table: the columns that name its rows, and after how many rows it forgets."""
+
+    columns: tuple[int, ...]
+    memory: float
+
+
+class Context(NamedTuple):
+    """A table that backs off to another context."""
+
+    name: str
+    table: int
+    parent: int
+    strength: float
+
+
+@dataclass(frozen=True)
+class ContextLayout:
+    """All that is fixed about a default forecaster.
+
+    Args:
+        spaces: the instances, proxies and outcomes.
+        settings: which parts there are.
+        same: the outcome that has the same label as each proxy; -1 where none has.
+        groups: symbol columns that are contexts too, each backing off to the one before.
+    """
+
+    spaces: Spaces
+    settings: ContextSettings
+    same: tuple[int, ...] = ()
+    groups: tuple[tuple[int, ...], ...] = ()
+
+    @cached_property
+    def column_sizes(self) -> tuple[int, ...]:
+        """How many values each column has; 0 stands for what is not known."""
+        features = self.spaces.features
+        return (
+            *(size + 1 for size in features.symbols),
+            *[COARSE + 1] * features.dense,
+            *[FINE] * features.dense,
+        )
+
+    @cached_property
+    def column_names(self) -> tuple[str, ...]:
+        """What stands for a column in the name of a context: x0, x1 and so on, d0 and d0' for a number."""
+        features = self.spaces.features
+        numbers = [f"d{place}" for place in range(features.dense)]
+        return (*(f"x{place}" for place in range(len(features.symbols))), *numbers, *(f"{name}'" for name in numbers))
+
+    @cached_property
+    def low(self) -> tuple[int, ...]:
+        """The columns of few values, and the coarse resolution of numbers."""
+        features = self.spaces.features
+        low = [place for place, size in enumerate(features.symbols) if place and size < HIGH]
+        return (*low, *range(len(features.symbols), len(features.symbols) + features.dense))[:MOST_LOW]
+
+    @cached_property
+    def high(self) -> tuple[int, ...]:
+        """The identity, and the columns of many values."""
+        symbols = self.spaces.features.symbols
+        return tuple(place for place, size in enumerate(symbols) if not place or size >= HIGH)[:MOST_HIGH]
+
+    @cached_property
+    def _built(self) -> tuple[tuple[Table, ...], tuple[Context, ...]]:
+        tables: dict[Table, int] = {}
+        contexts: list[Context] = []
+        settings, names = self.settings, self.column_names
+
+        def add(name: str, columns: Sequence[int], parent: int, strength: float, memory: float = 0.0) -> int:
+            table = tables.setdefault(Table(tuple(columns), memory), len(tables))
+            contexts.append(Context(name, table, parent, strength))
+            return len(contexts) - 1
+
+        features = self.spaces.features
+        if settings.low:
+            for column in self.low:
+                place = add(names[column], (column,), -1, settings.low_strength)
+                if column >= len(features.symbols):
+                    add(names[column + features.dense], (column + features.dense,), place, settings.low_strength)
+        top = -1
+        if settings.chain:
+            for columns in self._chain:
+                top = add("*".join(names[column] for column in columns), columns, top, settings.low_strength)
+        parent = -1
+        for group in self.groups:
+            parent = add("*".join(names[column] for column in group), group, parent, settings.low_strength)
+        identity = -1
+        for column in self.high:
+            alone = add(names[column], (column,), -1, settings.high_strength)
+            identity = alone if identity < 0 else identity
+            for over in sorted({top, parent} - {-1}):
+                add(f"{names[column]}|{contexts[over].name}", (column,), over, settings.high_strength)
+        if settings.pairs and self.high:
+            for column in self.low[:MOST_PAIRED]:
+                pair = self.high[0], column
+                add("*".join(names[each] for each in pair), pair, identity, settings.low_strength)
+        if settings.forgetting:
+            for column in self.high:
+                add(f"{names[column]}~", (column,), top, settings.high_strength, settings.memory)
+        return tuple(tables), tuple(contexts)
+
+    @property
+    def _chain(self) -> list[tuple[int, ...]]:
+        """The largest four low columns, first the smallest alone, then one more each time."""
+        largest = sorted(self.low, key=lambda column: (self.column_sizes[column], column))[-4:]
+        steps = [tuple(largest[:count]) for count in range(1, len(largest) + 1)]
+        return steps if len(steps) > 1 else []
+
+    @property
+    def contexts(self) -> tuple[Context, ...]:
+        """The contexts, each after the one it backs off to."""
+        return self._built[1]
+
+    @property
+    def inputs(self) -> tuple[str, ...]:
+        """The names of what a stack weighs: the contexts, then the regressions."""
+        return (*(context.name for context in self.contexts), "regression", "boosting")
+
+    @cached_property
+    def places(self) -> Places:
+        """Where rows lie."""
+        tables, contexts = self._built
+        features, sizes = self.spaces.features, self.column_sizes
+        most = self.settings.buckets
+        rooms = [_room([sizes[column] for column in table.columns], self._most(table.columns)) for table in tables]
+        terms = [(column,) for column in range(len(sizes))]
+        terms += list(combinations(self.low[:MOST_PAIRED], 2)) if self.settings.regression else []
+        share = max(64, most // max(len(terms) + len(features.sets), 1))
+        term_rooms = [_room([sizes[column] for column in term], share) for term in terms]
+        set_rows = [min(of.size, share) for of in features.sets]
+        ends = np.cumsum([0, *(room for room, _ in term_rooms), *set_rows, features.dense])
+        slots = [place for place, of in enumerate(features.sets) for _ in range(of.slots)]
+        forgets = [room if table.memory else 0 for table, (room, _) in zip(tables, rooms, strict=True)]
+        return Places(
+            len(features.symbols),
+            features.dense,
+            *_padded([table.columns for table in tables], sizes),
+            _starts([room for room, _ in rooms]),
+            np.array([room for room, _ in rooms], np.int64),
+            np.array([hashes for _, hashes in rooms], np.bool_),
+            np.array([table.memory for table in tables], np.float32),
+            _starts(forgets),
+            *_padded(terms, sizes),
+            ends[: len(terms)].astype(np.int64),
+            np.array([room for room, _ in term_rooms], np.int64),
+            np.array([hashes for _, hashes in term_rooms], np.bool_),
+            np.array([ends[len(terms) + place] for place in slots], np.int64),
+            np.array([set_rows[place] for place in slots], np.int64),
+            int(ends[-2]),
+            np.array([context.table for context in contexts], np.int32),
+            np.array([context.parent for context in contexts], np.int32),
+            np.array([context.strength for context in contexts], np.float32),
+            next((place for place, each in enumerate(contexts) if each.name == self.column_names[0]), -1),
+        )
+
+    def _most(self, columns: tuple[int, ...]) -> int:
+        """Rows of a table: a quarter of the bound for several columns together."""
+        return max(64, self.settings.buckets // (4 if len(columns) > 1 else 1))
+
+    @property
+    def weight_rows(self) -> int:
+        """Rows of weights of a regression."""
+        return self.places.linear_first + self.spaces.features.dense
+
+    @property
+    def last_rows(self) -> int:
+        """Rows of forgetting tables."""
+        return int(sum(self.places.rows[self.places.memory > 0]))
+
+    @cached_property
+    def heads(self) -> Heads:
+        """What is estimated, and where it lies in a row."""
+        proxies, outcomes = self.spaces.proxies, self.spaces.outcomes
+        symbols = np.array([proxies, *[outcomes] * proxies, outcomes], np.int64)
+        cell = np.array(
+            [0, *(proxies + 1 + (z + 1) * (outcomes + 1) for z in range(proxies)), proxies + 1], np.int64
+        )
+        weight = np.array([0, *(proxies + (z + 1) * outcomes for z in range(proxies)), proxies], np.int64)
+        prior = np.ones((len(symbols), max(proxies, outcomes)), np.float32)
+        if self.settings.same_labels:
+            for z, y in enumerate(self.same):
+                if y >= 0:
+                    prior[1 + z, :outcomes] = SPREAD
+                    prior[1 + z, y] = SPREAD + (1 - SPREAD) * outcomes
+        cells = proxies + 1 + (proxies + 1) * (outcomes + 1)
+        return Heads(symbols, cell, weight, prior, cells, proxies + outcomes + proxies * outcomes)
+
+    @property
+    def switches(self) -> Switches:
+        """The parts that loops can leave out."""
+        parts = self.settings
+        return Switches(parts.regression, parts.regression and parts.boosting, parts.stacking, parts.logistic, parts.share)
+
+    @property
+    def memo_width(self) -> int:
+        """The bytes kept with a prediction: see `presage.forecasters.contexts.kernels.write_memo`."""
+        heads, inputs = self.heads, len(self.inputs)
+        return 2 * len(MEMBERS) * self.spaces.outcomes + 9 + len(heads.symbols) * (inputs + 1) + inputs * int(
+            sum(heads.symbols)
+        )
+
+
+SPREAD = 0.4
+"""The share of the prior of an outcome that does not follow the label of its proxy."""
+
+
+def _room(sizes: Sequence[int], most: int) -> tuple[int, bool]:
+    """How many rows a table by columns of these sizes has, and whether its rows are hashes."""
+    needed = math.prod(sizes)
+    return min(needed, most), needed > most
+
+
+def _starts(rooms: Sequence[int]) -> Array:
+    return np.array([0, *np.cumsum(rooms)], np.int64)[:-1]
+
+
+def _padded(each: Sequence[tuple[int, ...]], sizes: Sequence[int]) -> tuple[Array, Array]:
+    """The columns of some tables, -1 past the last, and how many values each has."""
+    width = max(2, *(len(columns) for columns in each)) if each else 2
+    columns = np.full((len(each), width), -1, np.int32)
+    counts = np.ones((len(each), width), np.int64)
+    for place, own in enumerate(each):
+        columns[place, : len(own)] = own
+        counts[place, : len(own)] = [sizes[column] for column in own]
+    return columns, counts
