@@ -15,9 +15,9 @@ import numpy as np
 
 from benchmarks.blocks import Tell, alternate, ratios, seconds, spread
 from benchmarks.figures import Figure, Target, short
-from presage.backtesting.backtest import groups_of, seen, table_names
+from presage.backtesting.backtest import seen, table_names
 from presage.backtesting.replay import replay
-from presage.forecasters.catalogue import chosen_forecasters
+from presage.forecasters.catalogue import chosen_forecasters, facts_of
 from presage.logs.rows import LogRows, read_log
 from presage.metrics.losses import log_loss
 from presage.spaces import Array, Instance, Spaces
@@ -55,7 +55,7 @@ def _compare(name: str, ours: Callable[[], float], river: Callable[[], float], t
 def _ours(task: Task, rows: LogRows, chosen: Array) -> Callable[[], float]:
     """A function that plays all tables and their mixture, and gives the loss of the mixture."""
     spaces = Spaces(rows.features, len(task.proxy(None).values), len(task.outcome.values))
-    forecasters = chosen_forecasters(table_names(task), spaces, groups_of(task))
+    forecasters = chosen_forecasters(table_names(task), spaces, facts_of(task))
     x = Instance(*(part[chosen] for part in rows.instances))
     shown_at, proxy, outcome = rows.shown_at[chosen], rows.proxy(), rows.outcome
 

@@ -8,13 +8,13 @@ import pytest
 
 from presage.backtesting import replay as kept
 from presage.backtesting.replay import KeptRows, replay
-from presage.forecasters.catalogue import chosen_forecasters
+from presage.forecasters.catalogue import TaskFacts, chosen_forecasters
 from tests.problems import PLAIN, episode
 
 
 def test_a_replay_kept_on_the_disk_is_the_one_kept_in_memory(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
-    forecasters = chosen_forecasters(("marginal", "residual-table", "mixture"), PLAIN, ())
+    forecasters = chosen_forecasters(("marginal", "residual-table", "mixture"), PLAIN, TaskFacts())
     inside = replay(forecasters, episode("varying"), 0, lambda _: None)
     assert not list(tmp_path.iterdir())
     monkeypatch.setattr(kept, "MEMORY", 0)

@@ -14,7 +14,7 @@ from presage.backtesting.backtest import groups_of, to_episode
 from presage.backtesting.replay import replay
 from presage.drivers.counting import episodes as stretches
 from presage.drivers.counting.episodes import lay_out_log
-from presage.forecasters.catalogue import chosen_forecasters, named_forecasters
+from presage.forecasters.catalogue import TaskFacts, chosen_forecasters, named_forecasters
 from presage.logs.rows import LogRows, SignalRows, read_log
 from presage.metrics.losses import log_loss
 from presage.simulation.simulate import simulate
@@ -38,7 +38,7 @@ class Problem(NamedTuple):
 def problem_of(task: Task, rows: LogRows) -> Problem:
     spaces = Spaces(rows.features, len(task.proxy(None).values), len(task.outcome.values))
     groups = groups_of(task)
-    return Problem(to_episode(rows), chosen_forecasters(tuple(named_forecasters(groups)), spaces, groups))
+    return Problem(to_episode(rows), chosen_forecasters(tuple(named_forecasters(groups)), spaces, TaskFacts(groups)))
 
 
 def some_rows(rows: LogRows, chosen: Array) -> LogRows:

@@ -10,7 +10,7 @@ from presage.backtesting.leak_check import check_leaks
 from presage.backtesting.replay import Said, replay
 from presage.backtesting.score_columns import score_json
 from presage.errors import SettingError
-from presage.forecasters.catalogue import chosen_forecasters, default_mixture, named_forecasters
+from presage.forecasters.catalogue import TaskFacts, chosen_forecasters, named_forecasters, table_mixture
 from presage.forecasters.direct_table import marginal_table
 from presage.forecasters.mixture import experts_of
 from presage.spaces import Array
@@ -26,7 +26,7 @@ def silent(name: str) -> None:
 
 def test_a_log_replayed_is_the_learner_fed_event_by_event() -> None:
     dealt = episode("varying", MIXED)
-    forecasters = chosen_forecasters(NAMES, MIXED, GROUPS)
+    forecasters = chosen_forecasters(NAMES, MIXED, TaskFacts(GROUPS))
     said = replay(forecasters, dealt, 0, silent)
     for name, forecaster in forecasters.items():
         live, _ = play_live(forecaster, dealt, 0)
@@ -37,7 +37,7 @@ def test_a_log_replayed_is_the_learner_fed_event_by_event() -> None:
 def test_networks_are_replayed_too_and_in_the_order_they_were_named() -> None:
     told: list[str] = []
     dealt = episode("varying", PLAIN, rounds=300)
-    forecasters = chosen_forecasters(("direct-network", "marginal"), PLAIN, ())
+    forecasters = chosen_forecasters(("direct-network", "marginal"), PLAIN, TaskFacts())
     said = replay(forecasters, dealt, 0, told.append)
     assert list(said) == ["direct-network", "marginal"]
     assert sorted(told) == ["direct-network", "marginal"]
@@ -46,7 +46,7 @@ def test_networks_are_replayed_too_and_in_the_order_they_were_named() -> None:
 
 
 def test_every_forecaster_sums_to_one() -> None:
-    said = replay(chosen_forecasters(NAMES, MIXED, GROUPS), episode("bursts", MIXED), 0, silent)
+    said = replay(chosen_forecasters(NAMES, MIXED, TaskFacts(GROUPS)), episode("bursts", MIXED), 0, silent)
     assert all(np.allclose(np.exp(each).sum(axis=-1), 1, atol=1e-5) for each in said.values())
 
 
@@ -113,12 +113,12 @@ def test_forecasters_go_by_their_names() -> None:
     )
     assert not any("backing-off" in name for name in named_forecasters(()))
     with pytest.raises(SettingError, match="no forecaster has this name"):
-        chosen_forecasters(("oracle",), PLAIN, ())
+        chosen_forecasters(("oracle",), PLAIN, TaskFacts())
 
 
-def test_the_default_mixture_has_tables_of_each_family_and_strength() -> None:
+def test_the_table_mixture_has_tables_of_each_family_and_strength() -> None:
     found = []
-    for expert in experts_of(default_mixture(MIXED, GROUPS)):
+    for expert in experts_of(table_mixture(MIXED, GROUPS)):
         own = dict(expert.settings)
         assert own["groups"] == GROUPS
         found.append((expert.family, own["shrinkage"], own.get("kappa")))

@@ -9,7 +9,7 @@ from presage.drivers.counting.table_core import LearntCounts, TableFunctions
 from presage.drivers.lessons import Lessons
 from presage.drivers.xla.episodes import scan_episode
 from presage.errors import SettingError
-from presage.forecasters.catalogue import default_mixture
+from presage.forecasters.catalogue import table_mixture
 from presage.spaces import EMPTY, Array, Instance
 from tests.drivers.test_counting import backing_off
 from tests.problems import FORECASTERS, KINDS, MIXED, PLAIN, TABLES, episode
@@ -100,7 +100,7 @@ def test_counts_of_twice_the_shape_are_not_shared() -> None:
 
 
 def test_weights_are_summed_by_name_or_by_family() -> None:
-    core = core_for(default_mixture(MIXED, ((1,),)))
+    core = core_for(table_mixture(MIXED, ((1,),)))
     parameters = core.learner().parameters()
     by_family = core.weights(parameters, by="family")
     assert by_family == pytest.approx({"direct": 2 / 8, "factored": 2 / 8, "residual": 4 / 8})

@@ -6,7 +6,7 @@ import pytest
 from presage.backtesting.backtest import new_rows, seen
 from presage.drivers.play import play
 from presage.forecasters.catalogue import STRENGTH as BACKTEST_STRENGTH
-from presage.forecasters.catalogue import named_forecasters
+from presage.forecasters.catalogue import TaskFacts, named_forecasters
 from presage.logs.signals import NEVER_AT
 from presage.proxies import gain
 from presage.proxies.gain import KAPPA, STRENGTH, Gains, expected_gain, gain_of_rows, instants
@@ -94,7 +94,8 @@ def backtested(log: PredictionRows, sign: ProxyCandidate) -> tuple[Array, Array]
     groups = tuple(tuple(range(1, last + 1)) for last in range(1, symbols.shape[1]))
     named = named_forecasters(groups)
     direct, residual = (
-        play(named[f"{name}-table-backing-off"].make(spaces, groups), episode, 0) for name in ("direct", "residual")
+        play(named[f"{name}-table-backing-off"].make(spaces, TaskFacts(groups)), episode, 0)
+        for name in ("direct", "residual")
     )
     return np.asarray(direct) - np.asarray(residual), new_rows(log.x, *moments)
 

@@ -186,7 +186,7 @@ def test_a_new_folder_records_the_current_revisions(kind: str, revisions: dict[s
 @pytest.mark.parametrize("name", ["direct", "factored", "residual"])
 def test_networks_that_start_at_random_are_the_first_revision_and_kept(name: str) -> None:
     spaces = Spaces(4, 3, 2)
-    current, first = named.all_revisions(f"{name}-network", spaces, ())
+    current, first = named.all_revisions(f"{name}-network", spaces, named.TaskFacts())
     assert (current.revision, first.revision) == (2, 1)
     assert current != first
     assert current != dataclasses.replace(current, revision=3), "equal settings do not make them equal"
@@ -305,7 +305,7 @@ def test_a_record_that_cannot_be_read_is_refused(record: bytes, old: Callable[[s
 def test_when_the_mixture_changes_its_old_folders_are_refused_or_served_by_a_kept_one(
     old: Callable[[str], Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    first, folders = named.default_mixture, [old("mixture"), tmp_path / "data"]
+    first, folders = named.table_mixture, [old("mixture"), tmp_path / "data"]
     open_folder(folders[0] / TASK, folders[1])  # which records its revisions
 
     def second(spaces: Spaces, groups: named.Groups) -> Forecaster:

@@ -16,10 +16,12 @@ from presage.backtesting.score_columns import score_json
 from presage.backtesting.scores import Score, plain_json, score_log
 from presage.backtesting.segments import Compared, Segment, score_segments, segments_json
 from presage.backtesting.verdict import ProxyGain, loss_of, verdict
+from presage.drivers.contexts.episodes import stretch_contexts
 from presage.drivers.counting.episodes import can_count, stretch_mixture
 from presage.drivers.threads import over_cores
 from presage.errors import DataError
-from presage.forecasters.catalogue import chosen_forecasters, named_forecasters
+from presage.forecasters.catalogue import chosen_forecasters, facts_of, named_forecasters
+from presage.forecasters.contexts.layout import MEMBERS, ContextLayout
 from presage.forecasters.contract import Forecaster
 from presage.forecasters.mixture import Pool, experts_of
 from presage.logs.guards.leak_guards import LogWarning
@@ -90,16 +92,20 @@ def _first(identity: Array, seen: Array) -> Array:
 def family_weights(forecaster: Forecaster, episode: Episode, blocks: TimeBlocks) -> dict[str, Array] | None:
     """The mean weight [B] of each family of a mixture's experts in each block of time; None for other forecasters.
 
-    The mixture must be of tables.
+    The mixture must be of tables, or the default.
     """
-    if not isinstance(forecaster.structure, Pool) or not can_count(forecaster):
+    layout = forecaster.structure
+    if isinstance(layout, ContextLayout):
+        each_family = [family for _, family in MEMBERS]
+        stretches = (part.weights.T for part in stretch_contexts(layout, episode, weights=True))
+    elif isinstance(layout, Pool) and can_count(forecaster):
+        each_family = [expert.family for expert in experts_of(forecaster)]
+        stretches = (mixed.weights for mixed in stretch_mixture(forecaster, episode))
+    else:
         return None
-    each_family = [expert.family for expert in experts_of(forecaster)]
     families = list(dict.fromkeys(each_family))
     belongs = np.array([[own == family for own in each_family] for family in families], np.float32)  # [F, K]
-    weights = np.concatenate(
-        [belongs @ mixed.weights for mixed in stretch_mixture(forecaster, episode)], axis=1
-    )  # [F, N]
+    weights = np.concatenate([belongs @ part for part in stretches], axis=1)  # [F, N]
     return {family: block_means(each, blocks) for family, each in zip(families, weights, strict=True)}
 
 
@@ -185,13 +191,13 @@ class Backtest:
 
 def groups_of(task: Task) -> tuple[tuple[int, ...], ...]:
     """The symbol columns through which tables back off, coarse to fine."""
-    places = {name: place for place, name in enumerate(task.symbols)}
-    return tuple(tuple(sorted(places[name] for name in group)) for group in task.forecaster.back_off)
+    return facts_of(task).groups
 
 
 def table_names(task: Task) -> tuple[str, ...]:
     """The forecasters of a backtest that names none: all tables, and their mixture."""
-    return tuple(name for name, found in named_forecasters(groups_of(task)).items() if not found.network)
+    found = named_forecasters(groups_of(task)).items()
+    return tuple(name for name, each in found if not each.network and not each.ablation)
 
 
 def played_names(names: tuple[str, ...]) -> tuple[str, ...]:
@@ -227,7 +233,7 @@ def run_backtest(
         remedy = f"give one with at least {LEAST} outcomes that are known, or a shorter horizon"
         raise DataError("too few rows of the log can be scored", known, remedy)
     spaces = spaces_of(task, rows, proxy)
-    forecasters = chosen_forecasters(played_names(names), spaces, groups_of(task))
+    forecasters = chosen_forecasters(played_names(names), spaces, facts_of(task, proxy))
     said = replay(forecasters, episode, seed, tell)
     identity = rows.instances.symbols[:, 0]
     first = int(as_rounds(episode.outcome_seen).min()) + 1  # later than all rows if none saw an outcome
@@ -271,5 +277,5 @@ def default_weights(task: Task, rows: LogRows, found: Backtest, proxy: str | Non
     """How much the default trusted each family of its experts over time; None where it was not played."""
     if DEFAULT not in found.scores:
         return None
-    forecaster = chosen_forecasters((DEFAULT,), spaces_of(task, rows, proxy), groups_of(task))[DEFAULT]
+    forecaster = chosen_forecasters((DEFAULT,), spaces_of(task, rows, proxy), facts_of(task, proxy))[DEFAULT]
     return family_weights(forecaster, to_episode(rows, proxy), found.over_time.blocks)

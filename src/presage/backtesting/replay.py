@@ -8,9 +8,11 @@ from pathlib import Path
 
 import numpy as np
 
+from presage.drivers.contexts.episodes import stretch_contexts
 from presage.drivers.counting.episodes import can_count, stretch_mixture, stretch_tables
 from presage.drivers.threads import over_cores
 from presage.forecasters.back_off import TableParts
+from presage.forecasters.contexts.layout import ContextLayout
 from presage.forecasters.contract import Forecaster
 from presage.forecasters.mixture import Pool
 from presage.spaces import Array
@@ -97,7 +99,9 @@ def replay(forecasters: dict[str, Forecaster], episode: Episode, seed: int, tell
 def _say(forecasters: Sequence[Forecaster], episode: Episode, seed: int) -> Iterator[Array]:  # each [S, K, Y]
     """What some tables, or one other forecaster, say of the rows, a stretch after another."""
     first = forecasters[0]
-    if can_count(first):
+    if isinstance(first.structure, ContextLayout):
+        yield from (part.log_probabilities[:, None] for part in stretch_contexts(first.structure, episode))
+    elif can_count(first):
         if isinstance(first.structure, Pool):
             yield from (mixed.log_probabilities[:, None] for mixed in stretch_mixture(first, episode))
         else:

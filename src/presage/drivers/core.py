@@ -5,9 +5,12 @@ from typing import Any, Literal, NamedTuple, Protocol
 
 import numpy as np
 
+from presage.drivers.contexts.core import ContextFunctions, ContextLearning, warm_up
 from presage.drivers.counting.episodes import can_count
-from presage.drivers.counting.table_core import BatchPredictions, LearntCounts, TableFunctions
-from presage.drivers.lessons import Lessons
+from presage.drivers.counting.table_core import LearntCounts, TableFunctions
+from presage.drivers.lessons import BatchPredictions, Lessons
+from presage.forecasters.contexts.kernels import ContextState
+from presage.forecasters.contexts.layout import MEMBERS, ContextLayout
 from presage.forecasters.contract import Forecaster, State
 from presage.forecasters.expert_weights import weights
 from presage.forecasters.mixture import Pool, experts_of
@@ -67,6 +70,7 @@ class Core(Protocol):
     forecaster: Forecaster
     layouts: tuple[ArrayLayout, ...]  # of the parameters
     memo_width: int
+    memo_dtype: str
 
     def predict(self, parameters: Parameters, x: Instance) -> BatchPredictions:
         """What is said of instances [N, ...]."""
@@ -87,6 +91,8 @@ class Core(Protocol):
 
 def core_for(forecaster: Forecaster) -> Core:
     """The faster engine that can run a forecaster."""
+    if isinstance(forecaster.structure, ContextLayout):
+        return ContextCore(forecaster)
     return TableCore(forecaster) if can_count(forecaster) else NetworkCore(forecaster)
 
 
@@ -106,7 +112,7 @@ class TableCore:
         self.forecaster = forecaster
         self._tally = TableFunctions(forecaster)
         self.layouts = tuple(ArrayLayout(shape, "<f8") for shape in self._tally.shapes())
-        self.memo_width = self._tally.memo_width
+        self.memo_width, self.memo_dtype = self._tally.memo_width, "<f4"
 
     def predict(self, parameters: Parameters, x: Instance) -> BatchPredictions:
         """What is said of instances [N, ...]."""
@@ -165,6 +171,41 @@ class TableLearning:
         self.predictions = predictions
 
 
+class ContextCore:
+    """The default forecaster."""
+
+    def __init__(self, forecaster: Forecaster) -> None:
+        layout = forecaster.structure
+        assert isinstance(layout, ContextLayout)
+        self.forecaster = forecaster
+        self._functions = ContextFunctions(layout)
+        self.layouts = tuple(ArrayLayout(part.shape, part.dtype.str) for part in self._functions.start())
+        self.memo_width, self.memo_dtype = layout.memo_width, "|u1"
+
+    def predict(self, parameters: Parameters, x: Instance) -> BatchPredictions:
+        """What is said of instances [N, ...]."""
+        return self._functions.predict(ContextState(*parameters), x)
+
+    def nowcast(self, parameters: Parameters, x: Instance, z: Array) -> Array:
+        """The log-probabilities [N, Y] of instances whose proxies are known."""
+        return self._functions.nowcast(ContextState(*parameters), x, z)
+
+    def weights(self, parameters: Parameters, by: Label = "name") -> dict[str, float]:
+        """The weights of members by name or by family, those of one label summed."""
+        found: dict[str, float] = {}
+        each = self._functions.weights(ContextState(*parameters))
+        for name, family in MEMBERS:
+            label = name if by == "name" else family
+            found[label] = found.get(label, 0.0) + each[name]
+        return found
+
+    def learner(self, key: Any = 0) -> Learning:
+        """A learner that knows nothing yet, with its loops compiled; it draws nothing."""
+        check_key(key)
+        warm_up(self._functions)
+        return ContextLearning(self._functions)
+
+
 class NetworkCore:
     """Networks, and mixtures with networks among their experts."""
 
@@ -173,7 +214,7 @@ class NetworkCore:
         leaves, self._structure = jax.tree.flatten(jax.eval_shape(forecaster.init, jax.random.key(0)))
         self.layouts = tuple(ArrayLayout(leaf.shape, np.dtype(leaf.dtype).str) for leaf in leaves)
         self._memo = batches.memo_shape(forecaster)
-        self.memo_width = self._memo.width
+        self.memo_width, self.memo_dtype = self._memo.width, "<f4"
 
     def predict(self, parameters: Parameters, x: Instance) -> BatchPredictions:
         """What is said of instances [N, ...], one after another."""

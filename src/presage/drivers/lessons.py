@@ -11,5 +11,12 @@ class Lessons(NamedTuple):
     x: Instance  # [N, ...]
     z: Array  # int32 [N]: EMPTY where it is not known
     y: Array  # int32 [N]
-    memo: Array  # float32 [N, M]: the leaves of each memo, one after another
+    memo: Array  # [N, M]: what was predicted with each, in the form of the core
     row: Array  # int64 [N]: a number that tells predictions apart
+
+
+class BatchPredictions(NamedTuple):
+    """What was predicted of N rows."""
+
+    log_probabilities: Array  # float32 [N, Y]
+    memo: Array  # [N, M]: to be given back with the feedback; float32 or, of the default forecaster, bytes

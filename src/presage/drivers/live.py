@@ -60,7 +60,7 @@ class Learner:
         features = forecaster.spaces.features
         x = Instance(np.zeros((0, features.slots), np.int32), np.zeros((0, features.dense), np.float32))
         none = np.zeros(0, np.int32)
-        self._nothing = Lessons(x, none, none, np.zeros((0, self._core.memo_width), np.float32), none)
+        self._nothing = Lessons(x, none, none, np.zeros((0, self._core.memo_width), self._core.memo_dtype), none)
 
     @property
     def state(self) -> State:

@@ -2,9 +2,11 @@
 
 from typing import Any
 
+from presage.drivers.contexts.episodes import play_contexts
 from presage.drivers.counting.episodes import can_count, count_experts
 from presage.drivers.trial_losses import Losses
 from presage.errors import ShapeError
+from presage.forecasters.contexts.layout import ContextLayout
 from presage.forecasters.contract import Forecaster
 from presage.forecasters.random_keys import check_key
 from presage.metrics.losses import log_loss
@@ -23,6 +25,9 @@ def play(forecaster: Forecaster, episode: Episode, key: Any) -> Array:
     """
     if episode.trials is not None:
         raise ShapeError("this function takes a single episode", episode.z.shape, "use play_trials for several")
+    if isinstance(forecaster.structure, ContextLayout):
+        check_key(key)
+        return play_contexts(forecaster.structure, Episode.stack([episode])).own[0]
     if can_count(forecaster):
         check_key(key)
         return count_experts(forecaster, Episode.stack([episode])).own[0]
@@ -44,6 +49,9 @@ def play_experts(forecaster: Forecaster, episodes: Episode, key: Any, progress: 
     """The log losses of a mixture and of each of its experts, all from one run."""
     if episodes.trials is None:
         raise ShapeError("trials need a leading axis", episodes.z.shape, "use play, or Episode.stack([episode])")
+    if isinstance(forecaster.structure, ContextLayout):
+        check_key(key)
+        return play_contexts(forecaster.structure, episodes, progress)
     if can_count(forecaster):
         check_key(key)
         return count_experts(forecaster, episodes, progress)

@@ -8,17 +8,17 @@ from typing import NamedTuple
 
 import numpy as np
 
-from presage.backtesting.backtest import groups_of
 from presage.drivers.counting.episodes import can_count
 from presage.drivers.counting.table_core import LearntCounts, TableFunctions
 from presage.errors import DataError
 from presage.fitting.learning import Learnt, learn_rows, nothing_learnt
 from presage.fitting.open_rows import LaterRows, OpenRows, later_rows, no_rows
-from presage.forecasters.catalogue import chosen_forecasters
+from presage.forecasters.catalogue import chosen_forecasters, facts_of
+from presage.forecasters.contexts.layout import ContextLayout, room_for
 from presage.forecasters.contract import Forecaster
 from presage.logs.rows import LogRows
 from presage.logs.signals import NEVER_AT
-from presage.spaces import EMPTY, Array, Instance, Spaces
+from presage.spaces import EMPTY, Array, Instance, SetOf, Spaces
 from presage.task.features import Category, SetFeature
 from presage.task.task import Task, Vocabulary
 
@@ -68,18 +68,24 @@ class FittedLog(NamedTuple):
 def forecaster_of(task: Task, choice: ModelChoice, vocabularies: Vocabularies) -> Forecaster:
     """The forecaster of a model.
 
-    Where it counts, a category has one symbol more than values: that of a value the log never showed.
+    Where it counts, a category has one symbol more than values: that of a value the log never showed. The default has
+    room for as many values as its layout allows, so that later ones find a place.
     """
     proxies, outcomes = len(task.proxy(choice.proxy).values), len(task.outcome.values)
-    features, groups = task.features(vocabularies), groups_of(task)
-    found = chosen_forecasters((choice.forecaster,), Spaces(features, proxies, outcomes), groups)[choice.forecaster]
+    features, facts = task.features(vocabularies), facts_of(task, choice.proxy)
+    found = chosen_forecasters((choice.forecaster,), Spaces(features, proxies, outcomes), facts)[choice.forecaster]
+    if isinstance(found.structure, ContextLayout):
+        rooms = tuple(room_for(size) for size in features.symbols)
+        sets = tuple(SetOf(room_for(of.size), of.slots) for of in features.sets)
+        spaces = Spaces(replace(features, symbols=rooms, sets=sets), proxies, outcomes)
+        return chosen_forecasters((choice.forecaster,), spaces, facts)[choice.forecaster]
     if not can_count(found):
         return found
     symbols = list(features.symbols)
     for place in unlisted(task):
         symbols[place] += 1
     spaces = Spaces(replace(features, symbols=tuple(symbols)), proxies, outcomes)
-    return chosen_forecasters((choice.forecaster,), spaces, groups)[choice.forecaster]
+    return chosen_forecasters((choice.forecaster,), spaces, facts)[choice.forecaster]
 
 
 def unlisted(task: Task) -> list[int]:
@@ -110,12 +116,15 @@ def carry_on(
     if fitted is None and not len(later.new.id):
         first = str(np.datetime64(int(rows.shown_at[0]), "us"))
         raise DataError("until lies before the first row", first, "give a later time, or leave it out")
-    counts = fitted is None or can_count(fitted.forecaster)
+    grows = fitted is not None and isinstance(fitted.forecaster.structure, ContextLayout)
+    counts = fitted is None or grows or can_count(fitted.forecaster)
     known = fitted.vocabularies if fitted else {}
     vocabularies = learnt_vocabularies(task, rows.vocabularies, later.new.x, known) if counts or not fitted else known
     forecaster = forecaster_of(task, choice, vocabularies)
     before = fitted.learnt if fitted else nothing_learnt(forecaster, choice.seed)
-    if fitted and forecaster != fitted.forecaster:
+    if fitted and grows and forecaster != fitted.forecaster:
+        forecaster, vocabularies = fitted.forecaster, known  # no room: values beyond it stay unknown
+    elif fitted and forecaster != fitted.forecaster:
         tables = TableFunctions(fitted.forecaster)
         moved = tables.moved(LearntCounts(**before.tensors), TableFunctions(forecaster))
         before = before._replace(tensors=moved._asdict())

@@ -6,12 +6,16 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from presage.drivers.contexts.core import ContextFunctions
+from presage.drivers.contexts.episodes import play_on
 from presage.drivers.core import Parameters
 from presage.drivers.counting.continued_log import count_on
 from presage.drivers.counting.episodes import can_count
 from presage.drivers.counting.table_core import LearntCounts, TableFunctions
 from presage.drivers.lessons import Lessons
 from presage.fitting.open_rows import OpenRows
+from presage.forecasters.contexts.kernels import ContextState, start_state
+from presage.forecasters.contexts.layout import ContextLayout
 from presage.forecasters.contract import Forecaster
 from presage.forecasters.mixture import Pool, experts_of
 from presage.later import Later
@@ -27,13 +31,16 @@ class Learnt(NamedTuple):
 
     tensors: dict[str, Array]  # all that later learning depends on, as it was when the last row was predicted
     parameters: Parameters  # what predictions are computed from: all that is known
-    said: Array  # float32 [C, K, Y]: what the experts of a mixture said of them; [C, 0, Y] without
+    said: Array  # float32 [C, K, Y]: what the experts of a mixture said of them; [C, 0, Y] without; or memos of bytes
 
 
 def nothing_learnt(forecaster: Forecaster, seed: int) -> Learnt:
     """What a forecaster knows before the first row."""
     experts = len(experts_of(forecaster)) if isinstance(forecaster.structure, Pool) else 0
     said = np.zeros((0, experts, forecaster.spaces.outcomes), np.float32)
+    if isinstance(forecaster.structure, ContextLayout):
+        state = start_state(forecaster.structure)
+        return Learnt(state._asdict(), state, np.zeros((0, forecaster.structure.memo_width), np.uint8))
     if can_count(forecaster):
         learnt = TableFunctions(forecaster).start()
         return Learnt(learnt._asdict(), learnt, said)
@@ -46,6 +53,10 @@ def learn_rows(forecaster: Forecaster, seed: int, learnt: Learnt, rows: OpenRows
 
     `keep` tells which of the rows stay open.
     """
+    if isinstance(forecaster.structure, ContextLayout):
+        state = ContextState(**learnt.tensors)
+        played = play_on(forecaster.structure, state, rows.episode(), learnt.said, keep)
+        return Learnt(played.learnt._asdict(), played.latest, played.memos)
     if can_count(forecaster):
         counted = count_on(forecaster, LearntCounts(**learnt.tensors), rows.episode(), learnt.said, keep)
         return Learnt(counted.learnt._asdict(), counted.latest, counted.said)
@@ -98,6 +109,9 @@ CHUNK = 65_536
 
 def predict_rows(forecaster: Forecaster, parameters: Parameters, x: Instance) -> Array:  # float32 [N, Y]
     """The log-probabilities of instances."""
+    if isinstance(forecaster.structure, ContextLayout):
+        contexts, state = ContextFunctions(forecaster.structure), ContextState(*parameters)
+        return contexts.predict(state, x, memos=False).log_probabilities
     if can_count(forecaster):
         tables = TableFunctions(forecaster)
         say = partial(tables.predict, LearntCounts(*parameters))
@@ -108,6 +122,8 @@ def predict_rows(forecaster: Forecaster, parameters: Parameters, x: Instance) ->
 
 def nowcast_rows(forecaster: Forecaster, parameters: Parameters, x: Instance, z: Array) -> Array:  # float32 [N, Y]
     """The log-probabilities of instances whose proxies are known."""
+    if isinstance(forecaster.structure, ContextLayout):
+        return ContextFunctions(forecaster.structure).nowcast(ContextState(*parameters), x, z)
     if can_count(forecaster):
         tables, learnt = TableFunctions(forecaster), LearntCounts(*parameters)
         return _by_chunk(lambda part: tables.nowcast(learnt, Instance(x.symbols[part], x.dense[part]), z[part]), len(z))

@@ -2,11 +2,14 @@
 
 import importlib
 from collections.abc import Callable
+from dataclasses import replace
 from functools import partial
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from presage.errors import SettingError
 from presage.extras import extras_named, require
+from presage.forecasters.contexts.context_mixture import context_mixture
+from presage.forecasters.contexts.layout import PARTS, ContextSettings
 from presage.forecasters.contract import Family, Forecaster
 from presage.forecasters.direct_table import direct_table, marginal_table
 from presage.forecasters.factored_table import factored_table
@@ -15,6 +18,7 @@ from presage.forecasters.replay import Replay
 from presage.forecasters.residual_table import residual_table
 from presage.settings import nearest
 from presage.spaces import Spaces
+from presage.task.task import Task
 
 STRENGTH = 10.0
 """How many observations the whole is worth to an instance in the tables that are named shrunk."""
@@ -36,8 +40,35 @@ held the others back."""
 Groups = tuple[tuple[int, ...], ...]
 
 
-def default_mixture(spaces: Spaces, groups: Groups) -> Forecaster:
-    """The safe default: direct, factored and residual tables with several shrinkages, backing off through groups."""
+class TaskFacts(NamedTuple):
+    """What forecasters are told of a task beside its spaces."""
+
+    groups: Groups = ()  # symbol columns to back off through, coarse to fine
+    same: tuple[int, ...] = ()  # for each proxy the outcome that has its label, -1 if none has; none: they differ
+    settings: ContextSettings = ContextSettings()
+
+
+def facts_of(task: Task, proxy: str | None = None) -> TaskFacts:
+    """What forecasters are told of a task with one of its proxies."""
+    places = {name: place for place, name in enumerate(task.symbols)}
+    groups = tuple(tuple(sorted(places[name] for name in group)) for group in task.forecaster.back_off)
+    return TaskFacts(groups, same_labels(task, proxy), ContextSettings(**dict[str, Any](task.forecaster.settings)))
+
+
+def same_labels(task: Task, proxy: str | None = None) -> tuple[int, ...]:
+    """For each value of a proxy the outcome of the same name, -1 if there is none.
+
+    Empty where the task says that they mean something else, or says nothing and some proxy has a name of its own.
+    """
+    signal, outcomes = task.proxy(proxy), task.outcome.values
+    every = all(value in outcomes for value in signal.values)
+    if not (every if signal.same is None else signal.same):
+        return ()
+    return tuple(outcomes.index(value) if value in outcomes else -1 for value in signal.values)
+
+
+def table_mixture(spaces: Spaces, groups: Groups) -> Forecaster:
+    """Direct, factored and residual tables with several shrinkages, backing off through groups."""
     shrunk = [
         make(spaces, shrinkage=strength, groups=groups)
         for make in (direct_table, factored_table)
@@ -56,9 +87,10 @@ class NamedForecaster(NamedTuple):
 
     family: Family
     build: str  # shared by those of other families built in the same way; none of them has the build ""
-    make: Callable[[Spaces, Groups], Forecaster]
+    make: Callable[[Spaces, TaskFacts], Forecaster]
     network: bool = False
     backs_off: bool = False  # through groups, so that it is there only if the task names some
+    ablation: bool = False  # the default without one of its parts: played only where it is asked for
 
 
 def _tables() -> dict[str, NamedForecaster]:
@@ -67,10 +99,10 @@ def _tables() -> dict[str, NamedForecaster]:
         "factored": factored_table,
         "residual": residual_table,
     }
-    builds: dict[str, Callable[[Callable[..., Forecaster], Spaces, Groups], Forecaster]] = {
+    builds: dict[str, Callable[[Callable[..., Forecaster], Spaces, TaskFacts], Forecaster]] = {
         "table": lambda make, spaces, _: make(spaces),
         "table-shrunk": lambda make, spaces, _: make(spaces, shrinkage=STRENGTH),
-        "table-backing-off": lambda make, spaces, groups: make(spaces, shrinkage=STRENGTH, groups=groups),
+        "table-backing-off": lambda make, spaces, facts: make(spaces, shrinkage=STRENGTH, groups=facts.groups),
     }
     return {
         f"{family}-{build}": NamedForecaster(family, build, partial(how, make), backs_off=build == "table-backing-off")
@@ -87,23 +119,36 @@ def _networks() -> dict[str, NamedForecaster]:
     }
 
 
-def _network(family: Family, spaces: Spaces, _: Groups, output_start: str = "zero") -> Forecaster:
+def _network(family: Family, spaces: Spaces, _: TaskFacts, output_start: str = "zero") -> Forecaster:
     with extras_named():  # for JAX, which tables do without
         module = importlib.import_module(f"presage.forecasters.{family}_network")
     made: Forecaster = getattr(module, f"{family}_network")(spaces, replay=REPLAY, l2=L2, output_start=output_start)
     return made
 
 
+def _default(spaces: Spaces, facts: TaskFacts, without: str = "") -> Forecaster:
+    settings = replace(facts.settings, **{without: False}) if without else facts.settings
+    return context_mixture(spaces, settings, same=facts.same, groups=facts.groups)
+
+
 CATALOGUE: dict[str, NamedForecaster] = {
     "marginal": NamedForecaster("marginal", "", lambda spaces, _: marginal_table(spaces)),
     **_tables(),
     **_networks(),
-    "mixture": NamedForecaster("mixture", "", default_mixture),
+    "mixture": NamedForecaster("mixture", "", _default),
+    "mixture-of-tables": NamedForecaster("mixture", "", lambda spaces, facts: table_mixture(spaces, facts.groups)),
+    **{
+        f"mixture-without-{part.replace('_', '-')}": NamedForecaster(
+            "mixture", "", partial(_default, without=part), ablation=True
+        )
+        for part in PARTS
+    },
 }
 """All of them by name."""
 
-KEPT: dict[str, tuple[Callable[[Spaces, Groups], Forecaster], ...]] = {
-    name: (partial(_network, found.family, output_start="random"),) for name, found in _networks().items()
+KEPT: dict[str, tuple[Callable[[Spaces, TaskFacts], Forecaster], ...]] = {
+    "mixture": (lambda spaces, facts: table_mixture(spaces, facts.groups),),
+    **{name: (partial(_network, found.family, output_start="random"),) for name, found in _networks().items()},
 }
 """What builds older revisions, by name. A data folder that was made with one of these can still be served by it."""
 
@@ -127,13 +172,13 @@ def check_names(names: tuple[str, ...], groups: Groups) -> None:
         raise SettingError("no forecaster has this name", name, nearest(name, named))
 
 
-def chosen_forecasters(names: tuple[str, ...], spaces: Spaces, groups: Groups) -> dict[str, Forecaster]:
+def chosen_forecasters(names: tuple[str, ...], spaces: Spaces, facts: TaskFacts) -> dict[str, Forecaster]:
     """The forecasters of these names."""
-    check_names(names, groups)
-    return {name: CATALOGUE[name].make(spaces, groups) for name in names}
+    check_names(names, facts.groups)
+    return {name: CATALOGUE[name].make(spaces, facts) for name in names}
 
 
-def all_revisions(name: str, spaces: Spaces, groups: Groups) -> tuple[Forecaster, ...]:
+def all_revisions(name: str, spaces: Spaces, facts: TaskFacts) -> tuple[Forecaster, ...]:
     """The forecaster of a name, and then its older revisions that are kept."""
-    (current,) = chosen_forecasters((name,), spaces, groups).values()
-    return (current, *(make(spaces, groups) for make in KEPT.get(name, ())))
+    (current,) = chosen_forecasters((name,), spaces, facts).values()
+    return (current, *(make(spaces, facts) for make in KEPT.get(name, ())))

@@ -14,6 +14,7 @@ from presage.spaces import Array, Instance, Spaces
 
 if TYPE_CHECKING:
     from presage.forecasters.back_off import TableParts
+    from presage.forecasters.contexts.layout import ContextLayout
     from presage.forecasters.mixture import Pool
 
 Family = Literal["marginal", "direct", "factored", "residual", "mixture"]
@@ -71,8 +72,9 @@ class Forecaster:
     """rehearse(state, proxies, outcomes) -> state, one step on rows drawn again from the replay windows"""
     family: Family = field(kw_only=True)
     """What it knows; the last residual expert of a mixture now-casts for all"""
-    structure: "TableParts | Pool | None" = field(default=None, compare=False, repr=False, kw_only=True)
-    """What a driver needs for a faster road: the back-offs of a table, the experts of a mixture"""
+    structure: "TableParts | Pool | ContextLayout | None" = field(default=None, compare=False, repr=False, kw_only=True)
+    """What a driver needs for a faster road: the back-offs of a table, the experts of a mixture, the
+    contexts of the default"""
     only_rehearses: bool = field(default=False, kw_only=True)
     """Whether it learns by `rehearse` alone: then its predictions do not change between training steps"""
     revision: int = field(default=1, kw_only=True)

@@ -30,7 +30,7 @@ class Predicted(msgspec.Struct, array_like=True, frozen=True, gc=False):
     dense: bytes  # float32, little-endian
     model: int  # seq of the LEARN entry whose parameters answered; 0: untrained
     log_probabilities: bytes  # float32, little-endian: log-probabilities [Y]
-    memo: bytes = b""  # float32, little-endian: the leaves of the forecaster's memo, one after another
+    memo: bytes = b""  # what the forecaster wants back with the feedback: of most float32, little-endian
 
 
 class FeedbackBody(msgspec.Struct, array_like=True, frozen=True, gc=False):

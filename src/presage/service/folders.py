@@ -12,7 +12,7 @@ import msgspec
 
 from presage.errors import DataError, OtherRevisionError, OtherTaskError
 from presage.files import check_empty_or_ours, check_folder, make_folder, rename, write_together
-from presage.forecasters.catalogue import all_revisions
+from presage.forecasters.catalogue import all_revisions, facts_of
 from presage.forecasters.contract import Forecaster
 from presage.forecasters.mixture import revisions_of
 from presage.joining.entries import NOTHING
@@ -35,9 +35,7 @@ def task_forecaster(task: Task) -> Forecaster:
 
 def task_forecasters(task: Task) -> tuple[Forecaster, ...]:
     """The forecaster of a task, and then its older revisions that are kept."""
-    places = {name: place for place, name in enumerate(task.symbols)}
-    groups = tuple(tuple(sorted(places[name] for name in group)) for group in task.forecaster.back_off)
-    return all_revisions(task.forecaster.kind, task_spaces(task), groups)
+    return all_revisions(task.forecaster.kind, task_spaces(task), facts_of(task))
 
 
 def horizons_of(task: Task) -> Horizons:

@@ -36,6 +36,9 @@ class ForecasterChoice:
     """A kind of forecaster, and the groups of features an instance shrinks to in turn."""
 
     kind: str = "mixture"
+    settings: tuple[
+        tuple[str, bool | int], ...
+    ] = ()  # of the default: parts that are left out, and its bound on memory
     back_off: tuple[tuple[str, ...], ...] = ()  # from the coarsest group to the finest, by names of symbol columns
 
 
@@ -44,12 +47,29 @@ def read_forecaster(section: TaskSection, symbols: tuple[str, ...]) -> Forecaste
     kind = section.text("kind", "mixture")
     if kind not in KINDS:
         raise section.refuse("kind", "is unknown", nearest(kind, KINDS))
-    for name, value in section.table_of("settings").table.items():
-        remedy = "leave it out: no forecaster takes settings from a task file"
-        raise SettingError(f"{section.at('settings')}.{name} would change nothing", value, remedy)
+    settings = _settings(section.table_of("settings"), kind)
     back_off = _back_off(section, symbols) if section.has("back_off") else ()
     section.finish()
-    return ForecasterChoice(kind, back_off)
+    return ForecasterChoice(kind, settings, back_off)
+
+
+SWITCHES = ("low", "chain", "pairs", "forgetting", "regression", "boosting", "stacking", "logistic", "same_labels")
+"""Parts of the default forecaster that `settings` can leave out."""
+
+
+def _settings(section: TaskSection, kind: str) -> tuple[tuple[str, bool | int], ...]:
+    """The settings of the default forecaster; those of others are refused."""
+    for name, value in section.table.items():
+        if kind != "mixture":
+            remedy = "leave it out: only the mixture takes settings from a task file"
+            raise SettingError(f"{section.at(name)} would change nothing", value, remedy)
+        if name not in (*SWITCHES, "buckets"):
+            raise SettingError(f"{section.at(name)} is unknown", value, nearest(name, (*SWITCHES, "buckets")))
+    found: list[tuple[str, bool | int]] = [(name, section.flag(name, True)) for name in SWITCHES if section.has(name)]
+    if section.has("buckets"):
+        found.append(("buckets", section.whole_or_none("buckets", 64) or 64))
+    section.finish()
+    return tuple(found)
 
 
 def _back_off(section: TaskSection, symbols: tuple[str, ...]) -> tuple[tuple[str, ...], ...]:

@@ -24,7 +24,7 @@ from presage.drivers.counting.kernels import (
     weigh_proxy,
 )
 from presage.drivers.counting.layout import lay_out, table_parts
-from presage.drivers.lessons import Lessons
+from presage.drivers.lessons import BatchPredictions, Lessons
 from presage.errors import SettingError
 from presage.forecasters.contract import Forecaster, State
 from presage.forecasters.direct_table import DirectTable
@@ -162,13 +162,6 @@ class LearntCounts(NamedTuple):
 
     counts: Array  # float64 [cells]
     scores: Array  # float64 [2 K + 2]: S, B, M and n of a mixture's weights; none of a single table
-
-
-class BatchPredictions(NamedTuple):
-    """What was predicted of N rows."""
-
-    log_probabilities: Array  # float32 [N, Y]
-    memo: Array  # float32 [N, M]: what each expert said, to be given back with the outcome; none of a single table
 
 
 class TableFunctions:

@@ -194,7 +194,9 @@ def locate(places: Places, heads: Heads, state: ContextState, symbols: Array, de
         room.values[base + number] = scaled
     hands = len(heads.symbols)
     for table in range(len(places.first)):
-        row = key_row(places.columns[table], places.sizes[table], places.rows[table], places.hashes[table], room.columns)
+        row = key_row(
+            places.columns[table], places.sizes[table], places.rows[table], places.hashes[table], room.columns
+        )
         room.rows[table] = (places.first[table] + row) * heads.cells
         room.lasts[table] = (places.last[table] + row) * hands
     for term in range(len(places.term_first)):
@@ -239,9 +241,7 @@ def level_of(count: float) -> int:
 
 
 @compiled
-def estimate(
-    places: Places, heads: Heads, state: ContextState, regression: bool, head: int, room: Scratch
-) -> int:
+def estimate(places: Places, heads: Heads, state: ContextState, regression: bool, head: int, room: Scratch) -> int:
     """Writes what the whole, the contexts and the regressions say to one head; returns the level of the identity."""
     count, cell, contexts = heads.symbols[head], heads.cell[head], len(places.table)
     total = np.float32(state.whole[cell])

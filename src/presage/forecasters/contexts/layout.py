@@ -175,7 +175,7 @@ class ContextLayout:
         """How many values each column has; 0 stands for what is not known."""
         features = self.spaces.features
         return (
-            *(size + 1 for size in features.symbols),
+            *(room_for(size) + 1 for size in features.symbols),
             *[COARSE + 1] * features.dense,
             *[FINE] * features.dense,
         )
@@ -191,14 +191,14 @@ class ContextLayout:
     def low(self) -> tuple[int, ...]:
         """The columns of few values, and the coarse resolution of numbers."""
         features = self.spaces.features
-        low = [place for place, size in enumerate(features.symbols) if place and size < HIGH]
+        low = [place for place, size in enumerate(features.symbols) if place and room_for(size) < HIGH]
         return (*low, *range(len(features.symbols), len(features.symbols) + features.dense))[:MOST_LOW]
 
     @cached_property
     def high(self) -> tuple[int, ...]:
         """The identity, and the columns of many values."""
         symbols = self.spaces.features.symbols
-        return tuple(place for place, size in enumerate(symbols) if not place or size >= HIGH)[:MOST_HIGH]
+        return tuple(place for place, size in enumerate(symbols) if not place or room_for(size) >= HIGH)[:MOST_HIGH]
 
     @cached_property
     def _built(self) -> tuple[tuple[Table, ...], tuple[Context, ...]]:
@@ -267,7 +267,7 @@ class ContextLayout:
         terms += list(combinations(self.low[:MOST_PAIRED], 2)) if self.settings.regression else []
         share = max(64, most // max(len(terms) + len(features.sets), 1))
         term_rooms = [_room([sizes[column] for column in term], share) for term in terms]
-        set_rows = [min(of.size, share) for of in features.sets]
+        set_rows = [min(room_for(of.size), share) for of in features.sets]
         ends = np.cumsum([0, *(room for room, _ in term_rooms), *set_rows, features.dense])
         slots = [place for place, of in enumerate(features.sets) for _ in range(of.slots)]
         forgets = [room if table.memory else 0 for table, (room, _) in zip(tables, rooms, strict=True)]
@@ -312,9 +312,7 @@ class ContextLayout:
         """What is estimated, and where it lies in a row."""
         proxies, outcomes = self.spaces.proxies, self.spaces.outcomes
         symbols = np.array([proxies, *[outcomes] * proxies, outcomes], np.int64)
-        cell = np.array(
-            [0, *(proxies + 1 + (z + 1) * (outcomes + 1) for z in range(proxies)), proxies + 1], np.int64
-        )
+        cell = np.array([0, *(proxies + 1 + (z + 1) * (outcomes + 1) for z in range(proxies)), proxies + 1], np.int64)
         weight = np.array([0, *(proxies + (z + 1) * outcomes for z in range(proxies)), proxies], np.int64)
         prior = np.ones((len(symbols), max(proxies, outcomes)), np.float32)
         if self.settings.same_labels:
@@ -329,15 +327,42 @@ class ContextLayout:
     def switches(self) -> Switches:
         """The parts that loops can leave out."""
         parts = self.settings
-        return Switches(parts.regression, parts.regression and parts.boosting, parts.stacking, parts.logistic, parts.share)
+        return Switches(
+            parts.regression, parts.regression and parts.boosting, parts.stacking, parts.logistic, parts.share
+        )
 
     @property
     def memo_width(self) -> int:
         """The bytes kept with a prediction: see `presage.forecasters.contexts.kernels.write_memo`."""
         heads, inputs = self.heads, len(self.inputs)
-        return 2 * len(MEMBERS) * self.spaces.outcomes + 9 + len(heads.symbols) * (inputs + 1) + inputs * int(
-            sum(heads.symbols)
+        return (
+            2 * len(MEMBERS) * self.spaces.outcomes
+            + 9
+            + len(heads.symbols) * (inputs + 1)
+            + inputs * int(sum(heads.symbols))
         )
+
+
+CODE = 1 / 2048
+"""The resolution at which a memo keeps log-probabilities."""
+
+
+def from_codes(codes: Array) -> Array:
+    """The log-probabilities that a memo keeps as whole numbers of two bytes.
+
+    >>> from_codes(np.array([0, 2048], np.uint16)).tolist()
+    [-0.0, -1.0]
+    """
+    return -CODE * codes.astype(np.float64)
+
+
+def room_for(size: int) -> int:
+    """How many values a column of `size` values has room for: one less than a power of two, so that it may grow.
+
+    >>> [room_for(size) for size in (1, 2, 7, 8, 15)]
+    [1, 3, 7, 15, 15]
+    """
+    return (1 << size.bit_length()) - 1
 
 
 SPREAD = 0.4

@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 from typing import NamedTuple
 
+from presage.forecasters.contexts.layout import MEMBERS, ContextLayout
 from presage.forecasters.contract import Forecaster
 from presage.forecasters.mixture import Pool, experts_of
 from presage.joining.join import Horizons
@@ -79,14 +80,16 @@ class Subject(NamedTuple):
     families: tuple[str, ...] = ()  # of the experts, in order of their appearance; none unless it is a mixture
     direct: tuple[int, ...] = ()  # places of direct experts among all
     experts: int = 0
+    coded: bool = False  # whether memos hold what the experts said as the default forecaster writes it
 
 
 def subject_of(forecaster: Forecaster, horizons: Horizons) -> Subject:
     """What is watched of a forecaster."""
     spaces = forecaster.spaces
-    if not isinstance(forecaster.structure, Pool):
+    coded = isinstance(forecaster.structure, ContextLayout)
+    if not coded and not isinstance(forecaster.structure, Pool):
         return Subject(spaces.proxies, spaces.outcomes, horizons)
-    families = [expert.family for expert in experts_of(forecaster)]
+    families = [family for _, family in MEMBERS] if coded else [each.family for each in experts_of(forecaster)]
     direct = tuple(place for place, family in enumerate(families) if family == "direct")
     distinct = tuple(dict.fromkeys(families))
-    return Subject(spaces.proxies, spaces.outcomes, horizons, distinct, direct, len(families))
+    return Subject(spaces.proxies, spaces.outcomes, horizons, distinct, direct, len(families), coded)

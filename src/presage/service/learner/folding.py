@@ -42,6 +42,6 @@ class LogFold:
             joined([lesson.symbols for lesson in lessons], "<i4", features.slots),
             joined([lesson.dense for lesson in lessons], "<f4", features.dense),
         )
-        memo = joined([lesson.memo for lesson in lessons], "<f4", self.engine.memo_width)
+        memo = joined([lesson.memo for lesson in lessons], self.engine.memo_dtype, self.engine.memo_width)
         z, y = (np.array(part, np.int32) for part in ([each.z for each in lessons], [each.y for each in lessons]))
         return Lessons(x, z, y, memo, np.array([lesson.predicted for lesson in lessons], np.int64))

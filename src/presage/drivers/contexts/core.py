@@ -1,0 +1,95 @@
+"""The core that serves the default forecaster: rows predicted and learnt in microseconds."""
+
+from typing import Any
+
+import numpy as np
+
+from presage.drivers.contexts.loops import learn_rows, nowcast_rows, predict_rows
+from presage.drivers.lessons import BatchPredictions, Lessons
+from presage.forecasters.contexts.kernels import ContextState, member_weights, scratch_for, start_state
+from presage.forecasters.contexts.layout import HEDGES, LEVELS, MEMBERS, ContextLayout
+from presage.forecasters.contract import State
+from presage.spaces import Array, Instance
+
+
+class ContextFunctions:
+    """The functions of a default forecaster over batches of rows."""
+
+    def __init__(self, layout: ContextLayout) -> None:
+        self.layout = layout
+        self._fixed = layout.places, layout.heads, layout.switches
+        self._room = scratch_for(layout)
+
+    def start(self) -> ContextState:
+        """What is known before anything is learnt."""
+        return start_state(self.layout)
+
+    def predict(self, state: ContextState, x: Instance, memos: bool = True) -> BatchPredictions:
+        """What is said of instances [N, ...]."""
+        count = len(x.symbols)
+        said = np.empty((count, self.layout.spaces.outcomes), np.float32)
+        memo = np.zeros((count, self.layout.memo_width if memos else 0), np.uint8)
+        predict_rows(*self._fixed, state, scratch_for(self.layout), x.symbols, x.dense, said, memo)
+        return BatchPredictions(said, memo)
+
+    def nowcast(self, state: ContextState, x: Instance, z: Array) -> Array:  # float32 [N, Y]
+        """The log-probabilities of instances [N, ...] whose proxies are known."""
+        said = np.empty((len(z), self.layout.spaces.outcomes), np.float32)
+        nowcast_rows(*self._fixed, state, scratch_for(self.layout), x.symbols, x.dense, z.astype(np.int32), said)
+        return said
+
+    def learn(self, state: ContextState, proxies: Lessons, outcomes: Lessons) -> None:
+        """Learn from a batch, in place: the proxies in order, then the outcomes."""
+        for of_outcomes, rows in ((False, proxies), (True, outcomes)):
+            if len(rows.z):
+                parts = rows.x.symbols, rows.x.dense, rows.z, rows.y, rows.memo, of_outcomes
+                learn_rows(*self._fixed, state, self._room, *parts)
+
+    def weights(self, state: ContextState) -> dict[str, float]:
+        """The weight of each member by name, as the hedges have it that are not kept by level."""
+        every = [place for place, (_, by_level) in enumerate(HEDGES) if not by_level]
+        each = np.zeros((len(every), len(MEMBERS)), np.float32)
+        for row, hedge in enumerate(every):
+            member_weights(state, self.layout.settings.share, hedge, LEVELS - 1, each[row])
+        return dict(zip([name for name, _ in MEMBERS], each.mean(axis=0).tolist(), strict=True))
+
+
+class ContextLearning:
+    """What a default forecaster has learnt."""
+
+    def __init__(self, functions: ContextFunctions) -> None:
+        self.predictions = 0
+        self._functions, self._state = functions, start_state(functions.layout)
+
+    @property
+    def state(self) -> State:
+        """The state of the forecaster itself; a copy."""
+        return ContextState(*(part.copy() for part in self._state))
+
+    def learn(self, proxies: Lessons, outcomes: Lessons, predictions: int) -> None:
+        """Learn from a batch."""
+        self._functions.learn(self._state, proxies, outcomes)
+        self.predictions = predictions
+
+    def parameters(self) -> tuple[Array, ...]:
+        """All that has been learnt."""
+        return self._state
+
+    def tensors(self) -> dict[str, Array]:
+        """The same by name."""
+        return self._state._asdict()
+
+    def restore(self, tensors: dict[str, Array], predictions: int) -> None:
+        """Continue from what was saved."""
+        self._state = ContextState(*(tensors[name].copy() for name in ContextState._fields))
+        self.predictions = predictions
+
+
+def warm_up(functions: ContextFunctions) -> None:
+    """Compile the loops: one row is predicted and learnt, and forgotten."""
+    state, features = start_state(functions.layout), functions.layout.spaces.features
+    x = Instance(np.zeros((1, features.slots), np.int32), np.zeros((1, features.dense), np.float32))
+    first = np.zeros(1, np.int32)
+    lesson: Any = Lessons(x, first, first, functions.predict(state, x).memo, np.zeros(1, np.int64))
+    functions.nowcast(state, x, first)
+    functions.learn(state, lesson, lesson)
