@@ -92,10 +92,9 @@ def backtested(log: PredictionRows, sign: ProxyCandidate) -> tuple[Array, Array]
     sizes = Features(symbols=tuple(int(size) + 1 for size in symbols.max(axis=0)))
     episode, spaces = Episode.varying(x, sign.z, log.y, *moments), Spaces(sizes, sign.symbols, log.outcomes)
     groups = tuple(tuple(range(1, last + 1)) for last in range(1, symbols.shape[1]))
-    named = named_forecasters(groups)
+    named, facts = named_forecasters(groups), TaskFacts(groups)
     direct, residual = (
-        play(named[f"{name}-table-backing-off"].make(spaces, TaskFacts(groups)), episode, 0)
-        for name in ("direct", "residual")
+        play(named[f"{name}-table-backing-off"].make(spaces, facts), episode, 0) for name in ("direct", "residual")
     )
     return np.asarray(direct) - np.asarray(residual), new_rows(log.x, *moments)
 

@@ -1,4 +1,4 @@
-"""What the default forecaster keeps of an instance: columns, tables, contexts and terms, and where they lie in memory."""
+"""What the default forecaster keeps of an instance: columns, tables, contexts and terms, and where they lie."""
 
 import math
 from collections.abc import Sequence
@@ -263,7 +263,7 @@ class ContextLayout:
         features, sizes = self.spaces.features, self.column_sizes
         most = self.settings.buckets
         rooms = [_room([sizes[column] for column in table.columns], self._most(table.columns)) for table in tables]
-        terms = [(column,) for column in range(len(sizes))]
+        terms: list[tuple[int, ...]] = [(column,) for column in range(len(sizes))]
         terms += list(combinations(self.low[:MOST_PAIRED], 2)) if self.settings.regression else []
         share = max(64, most // max(len(terms) + len(features.sets), 1))
         term_rooms = [_room([sizes[column] for column in term], share) for term in terms]
