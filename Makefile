@@ -15,17 +15,17 @@ serve: $(READY)  ## answer predictions for an ebook shop on http://127.0.0.1:800
 	$(BIN)/presage serve --task examples/shop.toml --data out/serve
 
 test: $(READY)  ## the tests, except the slow ones
-	$(BIN)/python -m pytest -n 2 -m "not slow"
+	$(BIN)/python -m pytest -n 2 --dist worksteal -m "not slow"
 
 test-all: $(READY)  ## the tests, slow ones too, with the coverage of the pure packages
-	$(BIN)/python -m pytest -n 2 --cov --cov-report=term
+	XLA_FLAGS= $(BIN)/python -m pytest -n 2 --dist worksteal --cov --cov-report=term
 
 test-faults: $(READY)  ## the faults of a release: kills, power cuts, rot, floods and random courses, for up to an hour
-	PRESAGE_FAULTS=release $(BIN)/python -m pytest -n 2 tests/faults tests/journal tests/joining/test_join.py \
+	PRESAGE_FAULTS=release XLA_FLAGS= $(BIN)/python -m pytest -n 2 tests/faults tests/journal tests/joining/test_join.py \
 	  tests/service/test_snapshots.py
 
 check: lint  ## the same as lint, and the quick tests
-	$(BIN)/python -m pytest -n 2 -m "not slow and not long"
+	$(BIN)/python -m pytest -n 2 --dist worksteal -m "not slow and not long"
 
 lint: $(READY)  ## style, types, import contracts, spelling, dependencies
 	$(BIN)/ruff check .

@@ -18,9 +18,21 @@ from tests.problems import FORECASTERS, MIXED, PLAIN
 
 
 @pytest.mark.long
+@pytest.mark.parametrize("spaces", [Spaces(5, 3, 4), Spaces(1, 1, 2)], ids=["small", "smallest"])
 @pytest.mark.parametrize("name", FORECASTERS)
-def test_every_forecaster_passes(name: str) -> None:
-    assert check_forecaster(FORECASTERS[name]) == list(CHECKS)
+def test_every_forecaster_passes(name: str, spaces: Spaces) -> None:
+    assert check_forecaster(FORECASTERS[name], spaces) == list(CHECKS)
+
+
+def test_without_spaces_a_small_and_the_smallest_problem_are_tried() -> None:
+    tried = []
+
+    def noted(spaces: Spaces) -> Forecaster:
+        tried.append(spaces)
+        return direct_table(spaces)
+
+    assert check_forecaster(noted) == list(CHECKS)
+    assert set(tried) == {Spaces(5, 3, 4), Spaces(1, 1, 2)}
 
 
 @pytest.mark.long

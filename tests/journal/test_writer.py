@@ -21,7 +21,7 @@ from tests.journal.events import TASK, CountingTable, outcome, prediction, proxy
 from tests.journal.memory import MemoryLog
 
 HORIZONS = Horizons(proxy=10, outcome=100, absent_proxy=0, absent_outcome=0)
-SOON = 10
+SOON = 60
 """Seconds in which anything is done."""
 
 

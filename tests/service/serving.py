@@ -25,12 +25,12 @@ ERRORS = {
 
 
 class FailingService(FakeService):
-    """Fails for some ids, and is slow for one."""
+    """Fails for some ids; for one it waits until a line comes on standard input."""
 
     async def feed(self, feedback: list[FeedbackRequest]) -> list[EventResult]:
         self.error = ERRORS.get(feedback[0].id)
         if feedback[0].id == "slow":
-            await asyncio.sleep(1.0)
+            await asyncio.to_thread(sys.stdin.readline)
         return await super().feed(feedback)
 
 
@@ -38,7 +38,8 @@ class FailingService(FakeService):
 def serving() -> Iterator[tuple[subprocess.Popen[str], str]]:
     """The process, and the address it listens at."""
     command = [sys.executable, "-m", "tests.service.serving"]
-    process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, cwd=ROOT)
+    pipe = subprocess.PIPE
+    process = subprocess.Popen(command, stdin=pipe, stdout=pipe, stderr=pipe, text=True, cwd=ROOT)
     assert process.stdout
     try:
         yield process, process.stdout.readline().strip()

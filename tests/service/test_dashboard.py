@@ -197,7 +197,7 @@ def service_process(folder: Path, port: int = 0) -> Iterator[tuple["subprocess.P
 
 def look(tab: Tab, url: str) -> dict[str, Any]:
     """What the page says, once it shows all that the service was sent; and what the metrics say."""
-    with Client(url) as client:
+    with Client(url, timeout=PATIENCE) as client:
         tab.until(f"{SHOWN} >= {client.model()['log']['position']}")
     return {
         "curves": {
@@ -206,8 +206,12 @@ def look(tab: Tab, url: str) -> dict[str, Any]:
         "loss": tab.ask("document.querySelector('#loss .said').textContent"),
         "drift": tab.ask("document.querySelector('#drift .said').textContent"),
         "alarm": tab.ask("(a => a.hidden ? null : a.lastElementChild.textContent)(document.getElementById('alarm'))"),
-        "counted": re.findall(r"^presage_g_drift_alarm (\S+)", httpx.get(f"{url}/metrics", trust_env=False).text, re.M),
+        "counted": re.findall(r"^presage_g_drift_alarm (\S+)", metrics(url), re.M),
     }
+
+
+def metrics(url: str) -> str:
+    return httpx.get(f"{url}/metrics", trust_env=False, timeout=PATIENCE).text
 
 
 def steady(tab: Tab, url: str) -> dict[str, Any]:
@@ -230,7 +234,7 @@ def size(picture: Path) -> tuple[int, int]:
 def run_shop(tab: Tab, url: str) -> list[dict[str, Any]]:
     """What the page said after 20, 40 and 60 days of a shop whose g changes after 40."""
     events, looks = shop_events(days=60, purchases=60, drift_day=40, seed=0), []
-    with Client(url) as client:
+    with Client(url, timeout=PATIENCE) as client:
         for days in ((0, 20), (20, 40), (40, 60)):
             first, last = (START + day * DAY for day in days)
             for step in steps([event for event in events if first <= (event.at or 0) < last], hours=6):

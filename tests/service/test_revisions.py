@@ -213,7 +213,7 @@ def serve(folder: Path, *options: str) -> Started:
             lines += [line.strip()] if line.strip() else []
             if line.startswith("Listening"):
                 break
-        model = httpx.get(f"{lines[-1].split()[-1]}/v1/model").json()
+        model = httpx.get(f"{lines[-1].split()[-1]}/v1/model", trust_env=False, timeout=60).json()
     finally:
         process.send_signal(signal.SIGTERM)
         process.communicate(timeout=60)

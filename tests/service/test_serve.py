@@ -95,15 +95,17 @@ def test_a_service_keeps_what_it_was_told_when_it_is_started_again(tmp_path: Pat
     statuses = []
     for _ in range(2):
         process = Process(tmp_path)
-        with Client(process.url) as client:
+        with Client(process.url, timeout=60) as client:
             statuses.append(client.predict("emma", FEATURES).status)
             statuses.append(client.outcome("emma", "left").status)
         assert process.end(signal.SIGTERM) == 0
     assert statuses == ["accepted", "accepted", "repeated", "repeated"]
 
 
-def post_without_end(client: Client, name: str, acknowledged: list[str]) -> None:
+def post_without_end(client: Client, name: str, acknowledged: list[str], killer: threading.Timer) -> None:
     for number in itertools.count():
+        if number == 3:
+            killer.start()
         id = f"{name}-{number}"
         client.predict(id, FEATURES)
         client.outcome(id, "left")
@@ -117,13 +119,12 @@ def test_a_service_killed_under_load_keeps_all_that_it_answered(tmp_path: Path, 
     for turn in range(KILLS):
         process = Process(tmp_path)
         killer = threading.Timer(0.2 + 0.1 * turn, process.end, (signal.SIGKILL,))
-        with Client(process.url, tries=1) as client:
+        with Client(process.url, tries=1, timeout=60) as client:
             for old in acknowledged[-20:]:
                 assert client.predict(old, FEATURES).status == "repeated"
                 assert client.outcome(old, "left").status == "repeated"
-            killer.start()
             with pytest.raises(UnansweredError):
-                post_without_end(client, f"{turn}", acknowledged)
+                post_without_end(client, f"{turn}", acknowledged, killer)
         killer.join()
     serve.words = ("log",)
     assert serve("verify", "--data", "data").code == 0

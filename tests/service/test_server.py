@@ -21,6 +21,14 @@ def feed(url: str, id: str) -> httpx.Response:
     return httpx.post(f"{url}/v1/proxies", json={"id": id} | PROXY, trust_env=False, timeout=60)
 
 
+def listens(url: str) -> bool:
+    try:
+        socket.create_connection(("127.0.0.1", httpx.URL(url).port or 0)).close()
+    except ConnectionError:
+        return False
+    return True
+
+
 @pytest.mark.parametrize(("sent", "code"), [(signal.SIGTERM, 0), (signal.SIGINT, 130)])
 def test_a_signal_ends_it_with_its_code_after_the_requests_under_way(sent: signal.Signals, code: int) -> None:
     with serving() as (process, url):
@@ -28,9 +36,13 @@ def test_a_signal_ends_it_with_its_code_after_the_requests_under_way(sent: signa
         answers: list[int] = []
         under_way = threading.Thread(target=lambda: answers.append(feed(url, "slow").status_code))
         under_way.start()
-        with httpx.Client(base_url=url, trust_env=False) as client:
+        with httpx.Client(base_url=url, trust_env=False, timeout=60) as client:
             until(lambda: "presage_http_requests_under_way 2.0" in client.get("/metrics").text)  # it, and this one
             process.send_signal(sent)
+            until(lambda: not listens(url))
+            assert process.stdin
+            process.stdin.write("now\n")
+            process.stdin.flush()
             under_way.join(60)
         assert answers == [200]
         assert process.wait(60) == code

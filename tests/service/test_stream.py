@@ -34,6 +34,10 @@ def streaming(server: Running) -> Iterator[Iterator[str]]:
         yield stream.iter_lines()
 
 
+def measured(server: Running) -> str:
+    return httpx.get(f"{server.url}/metrics", trust_env=False, timeout=PATIENCE).text
+
+
 def test_the_page_and_its_parts_are_for_all_and_what_it_shows_is_not() -> None:
     ask = Asking(create_app(FakeService(books()), books(), access=Access(TOKEN)))
     page = ask.get("/")
@@ -86,8 +90,8 @@ def test_a_stream_ends_when_the_service_stops_or_its_reader_goes() -> None:
         with streaming(server) as lines:
             assert next(lines) == "retry: 2000"
             under_way = "presage_http_requests_under_way"
-            assert f"{under_way} 2.0" in httpx.get(f"{server.url}/metrics", trust_env=False).text
-        until(lambda: f"{under_way} 1.0" in httpx.get(f"{server.url}/metrics", trust_env=False).text)
+            assert f"{under_way} 2.0" in measured(server)
+        until(lambda: f"{under_way} 1.0" in measured(server))
         with streaming(server) as lines:
             next(lines)
             server.server.should_exit = True
@@ -100,6 +104,6 @@ def test_a_stream_is_refused_when_too_many_look(monkeypatch: pytest.MonkeyPatch)
     monkeypatch.setattr("presage.service.dashboard.page.VIEWERS", 1)
     with running() as server, streaming(server) as lines:
         next(lines)
-        answer = httpx.get(f"{server.url}/dashboard/stream", trust_env=False)
+        answer = httpx.get(f"{server.url}/dashboard/stream", trust_env=False, timeout=PATIENCE)
         assert answer.status_code == 429
         assert answer.headers["retry-after"] == "10"

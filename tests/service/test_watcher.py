@@ -87,6 +87,6 @@ def test_a_watcher_takes_turns_in_a_thread_until_it_is_closed(played: Played) ->
         watcher.add_entries(entries)
     watcher.start(stands)
     watcher.watched()
-    assert folded.wait(20)
+    assert folded.wait(60)
     watcher.close()
     assert watcher.watched()[0] > 0

@@ -101,9 +101,9 @@ def test_a_repository_with_two_snapshots_is_refused(tmp_path: Path) -> None:
 
 def test_the_real_repositories_load_within_two_seconds() -> None:
     folder = real_data("github")
-    began = time.perf_counter()
+    began = time.process_time()  # of all threads: it does not depend on what else the machine does
     history, excluded = read_commits(folder)
-    assert time.perf_counter() - began < 2
+    assert time.process_time() - began < 2
     assert len(history.repositories) + excluded.counts["repositories without a language"] == 399
     assert 380_000 < len(history.at) <= 383_845
     assert history.written_in.any(axis=1).all()
