@@ -170,7 +170,7 @@ def test_the_learner_of_a_service_on_an_old_folder_has_its_revision(
     ("kind", "revisions"),
     [
         ("direct-table", {"direct-table": 1}),
-        ("mixture", {"direct-table": 1, "factored-table": 1, "residual-table": 1, "mixture": 1}),
+        ("mixture", {"mixture": 2}),
         ("factored-network", {"factored-network": 2}),
     ],
 )
@@ -305,17 +305,15 @@ def test_a_record_that_cannot_be_read_is_refused(record: bytes, old: Callable[[s
 def test_when_the_mixture_changes_its_old_folders_are_refused_or_served_by_a_kept_one(
     old: Callable[[str], Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    first, folders = named.table_mixture, [old("mixture"), tmp_path / "data"]
-    open_folder(folders[0] / TASK, folders[1])  # which records its revisions
-
-    def second(spaces: Spaces, groups: named.Groups) -> Forecaster:
-        return dataclasses.replace(first(spaces, groups), revision=2)
-
-    monkeypatch.setitem(named.CATALOGUE, "mixture", named.CATALOGUE["mixture"]._replace(make=second))
-    for folder in folders:
-        with pytest.raises(OtherRevisionError, match=r"mixture revision 1 \(now 2\)'; rebuild .* --refold"):
-            folder_forecaster(folder)
-    monkeypatch.setitem(named.KEPT, "mixture", (first,))
+    (first,), folders = named.KEPT["mixture"], [old("mixture"), tmp_path / "data"]
+    with monkeypatch.context() as earlier:
+        earlier.setitem(named.CATALOGUE, "mixture", named.CATALOGUE["mixture"]._replace(make=first))
+        open_folder(folders[0] / TASK, folders[1])  # which records its revisions
+    with monkeypatch.context() as dropped:
+        dropped.setitem(named.KEPT, "mixture", ())
+        for folder in folders:
+            with pytest.raises(OtherRevisionError, match=r"mixture revision 1 \(now 2\)'; rebuild .* --refold"):
+                folder_forecaster(folder)
     for folder in folders:
         assert folder_forecaster(folder).revision == 1
         assert not up_to_date(folders[0] / TASK, folder)

@@ -166,7 +166,7 @@ def test_a_task_without_categories_has_no_identity() -> None:
         (
             "[forecaster]",
             "[forecaster]\nsettings = { rate = 0.1 }",
-            "forecaster.settings.rate would change nothing: found 0.1; leave it out",
+            "forecaster.settings.rate is unknown: found 0.1; choose one of low, chain",
         ),
         ("[forecaster]", "[forecaster]\nsettings = 3", "forecaster.settings must be a table: found 3"),
         (

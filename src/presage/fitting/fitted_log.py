@@ -8,12 +8,14 @@ from typing import NamedTuple
 
 import numpy as np
 
+from presage.drivers.contexts.core import ContextFunctions
 from presage.drivers.counting.episodes import can_count
 from presage.drivers.counting.table_core import LearntCounts, TableFunctions
 from presage.errors import DataError
 from presage.fitting.learning import Learnt, learn_rows, nothing_learnt
 from presage.fitting.open_rows import LaterRows, OpenRows, later_rows, no_rows
 from presage.forecasters.catalogue import chosen_forecasters, facts_of
+from presage.forecasters.contexts.kernels import ContextState
 from presage.forecasters.contexts.layout import ContextLayout, room_for
 from presage.forecasters.contract import Forecaster
 from presage.logs.rows import LogRows
@@ -123,7 +125,11 @@ def carry_on(
     forecaster = forecaster_of(task, choice, vocabularies)
     before = fitted.learnt if fitted else nothing_learnt(forecaster, choice.seed)
     if fitted and grows and forecaster != fitted.forecaster:
-        forecaster, vocabularies = fitted.forecaster, known  # no room: values beyond it stay unknown
+        grown = _moved(fitted.forecaster, forecaster, before)
+        if grown:
+            before = grown
+        else:  # no room: values beyond it stay unknown
+            forecaster, vocabularies = fitted.forecaster, known
     elif fitted and forecaster != fitted.forecaster:
         tables = TableFunctions(fitted.forecaster)
         moved = tables.moved(LearntCounts(**before.tensors), TableFunctions(forecaster))
@@ -135,6 +141,15 @@ def carry_on(
     learnt = learn_rows(forecaster, choice.seed, before, taken, keep)
     count = (fitted.rows if fitted else 0) + len(new.id)
     return FittedLog(vocabularies, forecaster, learnt, taken.taken(keep), count, until), later
+
+
+def _moved(old: Forecaster, new: Forecaster, learnt: Learnt) -> Learnt | None:
+    """What the default had learnt, laid out with more room; None if that cannot be."""
+    assert isinstance(old.structure, ContextLayout)
+    assert isinstance(new.structure, ContextLayout)
+    wider = ContextFunctions(new.structure)
+    state = ContextFunctions(old.structure).moved(ContextState(**learnt.tensors), wider)
+    return state and learnt._replace(tensors=state._asdict())
 
 
 def _until(task: Task, fitted: FittedLog | None, rows: LogRows, until: int | None) -> int:

@@ -94,6 +94,8 @@ def _fitted(task: Task, manifest: Mapping[str, Any], arrays: dict[str, Array]) -
     choice = ModelChoice(*(manifest[name] for name in ModelChoice._fields))
     words = manifest["vocabularies"].items()
     vocabularies = {name: Vocabulary(tuple(one["values"]), one["slots"]) for name, one in words}
+    if (choice.forecaster, manifest["described"]["revisions"].get("mixture")) == ("mixture", 1):
+        choice = choice._replace(forecaster="mixture-of-tables")  # what was called the mixture then
     forecaster = forecaster_of(task, choice, vocabularies)
     check_description(forecaster, manifest["described"])
     tensors = {name.removeprefix("learnt."): part for name, part in arrays.items() if name.startswith("learnt.")}

@@ -45,6 +45,46 @@ class ContextFunctions:
                 parts = rows.x.symbols, rows.x.dense, rows.z, rows.y, rows.memo, of_outcomes
                 learn_rows(*self._fixed, state, self._room, *parts)
 
+    def moved(self, state: ContextState, other: "ContextFunctions") -> ContextState | None:
+        """The same state laid out for larger spaces; None if a category grew so that it is treated otherwise."""
+        if self.layout.inputs != other.layout.inputs:
+            return None
+        ours, theirs, found = self.layout.places, other.layout.places, start_state(other.layout)
+        cells, weights, heads = self.layout.heads.cells, self.layout.heads.weights, len(self.layout.heads.symbols)
+        for table in range(len(ours.first)):
+            rows = moved_rows(ours.columns[table], ours.sizes[table], int(ours.rows[table]), theirs.sizes[table])
+            rows = rows if not ours.hashes[table] else np.arange(int(ours.rows[table]))
+            if theirs.hashes[table] != ours.hashes[table]:
+                return None
+            pairs = [(ours.first[table], theirs.first[table], state.counts, found.counts, cells)]
+            if ours.memory[table] > 0:
+                pairs.append((ours.last[table], theirs.last[table], state.last, found.last, heads))
+            for first, place, old, new, width in pairs:
+                part = old[int(first) * width : (int(first) + len(rows)) * width].reshape(-1, width)
+                new.reshape(-1, width)[int(place) + rows] = part
+        for old, new in ((state.weights, found.weights), (state.squares, found.squares)):
+            if old.size:
+                self._move_terms(other, old.reshape(2, -1, weights), new.reshape(2, -1, weights))
+        kept = ("whole", "stacks", "combination", "scores", "known", "sample", "edges")
+        return found._replace(**{name: getattr(state, name).copy() for name in kept})
+
+    def _move_terms(self, other: "ContextFunctions", old: Array, new: Array) -> None:
+        """The weights of each term, those of sets and those of numbers, to where the other layout has them."""
+        ours, theirs = self.layout.places, other.layout.places
+        for term in range(len(ours.term_first)):
+            count = int(ours.term_rows[term])
+            rows = moved_rows(ours.term_columns[term], ours.term_sizes[term], count, theirs.term_sizes[term])
+            rows = rows % theirs.term_rows[term] if not ours.term_hashes[term] else np.arange(count)
+            first = int(ours.term_first[term])
+            new[:, int(theirs.term_first[term]) + rows] = old[:, first : first + count]
+        for slot in range(len(ours.slot_first)):
+            count, first = int(ours.slot_rows[slot]), int(ours.slot_first[slot])
+            new[:, int(theirs.slot_first[slot]) + np.arange(count)] = old[:, first : first + count]
+        count = ours.numbers
+        new[:, theirs.linear_first : theirs.linear_first + count] = old[
+            :, ours.linear_first : ours.linear_first + count
+        ]
+
     def weights(self, state: ContextState) -> dict[str, float]:
         """The weight of each member by name, as the hedges have it that are not kept by level."""
         every = [place for place, (_, by_level) in enumerate(HEDGES) if not by_level]
@@ -83,6 +123,21 @@ class ContextLearning:
         """Continue from what was saved."""
         self._state = ContextState(*(tensors[name].copy() for name in ContextState._fields))
         self.predictions = predictions
+
+
+def moved_rows(columns: Array, sizes: Array, rows: int, wanted: Array) -> Array:
+    """Where rows that columns of these sizes name lie once the columns have the sizes `wanted`: int64 [rows].
+
+    >>> moved_rows(np.array([0, 1]), np.array([2, 2]), 4, np.array([3, 4])).tolist()
+    [0, 1, 4, 5]
+    """
+    left, found, radix = np.arange(rows), np.zeros(rows, np.int64), 1
+    for place in reversed(range(len(columns))):
+        if columns[place] >= 0:
+            left, value = np.divmod(left, sizes[place])
+            found += radix * value
+            radix *= int(wanted[place])
+    return found
 
 
 def warm_up(functions: ContextFunctions) -> None:
