@@ -57,7 +57,8 @@ def with_rivals(
     episode, spaces = to_episode(rows, proxy), spaces_of(task, rows, proxy)
     episode = replace(episode, x=spaces.encode(episode.x))
     log = RivalLog(episode, spaces, rows.shown_at, task.symbols, ordered_columns(task), seed, task.in_rows)
-    said, moved = KeptRows([rival.name for rival in rivals], episode.rounds, spaces.outcomes), 0
+    said = KeptRows([rival.name for rival in rivals], episode.rounds, spaces.outcomes)
+    moved: dict[str, int] = {}
     tampered = tampered_log(spaces, episode, seed)
     for rival in rivals:
         begun = time.perf_counter()
@@ -65,7 +66,7 @@ def with_rivals(
             said.add(rival.name, play_rival(rival, log, step))
         said.seconds[rival.name] = time.perf_counter() - begun
         with progress(f"backtest: {rival.name}, order of time", None):
-            moved += moved_by(rival, log, tampered)
+            moved[rival.name] = moved_by(rival, log, tampered)
     first, identity = found.over_time.first, rows.instances.symbols[:, 0]
     new = new_rows(identity, episode.proxy_seen, episode.outcome_seen)
     marginal = log_loss(found.said[MARGINAL], episode.y)
@@ -79,9 +80,14 @@ def with_rivals(
         over_time=found.over_time._replace(
             losses=found.over_time.losses | over.losses, new=found.over_time.new | over.new
         ),
-        leak_check=LeakCheck(found.leak_check.tampered, found.leak_check.moved + moved),
+        leak_check=LeakCheck(found.leak_check.tampered, found.leak_check.moved + sum(moved.values())),
         said=SaidTogether(found.said, said),
-        rivals={name: _compared(judged, found.said[judged], said[name], episode.y, seconds[name]) for name in said},
+        rivals={
+            name: _compared(judged, found.said[judged], said[name], episode.y)._replace(
+                seconds=seconds[name], moved=moved[name]
+            )
+            for name in said
+        },
     )
 
 
@@ -91,11 +97,11 @@ def ordered_columns(task: Task) -> tuple[bool, ...]:
     return tuple(name not in categories for name in task.symbols)
 
 
-def _compared(judged: str, ours: Array, theirs: Array, y: Array, seconds: float) -> RivalScore:
+def _compared(judged: str, ours: Array, theirs: Array, y: Array) -> RivalScore:
     """How much more a forecaster loses than a rival, row by row."""
     loss = log_loss(theirs, y)
     difference = bootstrap_mean(log_loss(ours, y) - loss)
-    return RivalScore(judged, difference, percent_of(difference, float(np.nanmean(loss, dtype=np.float64))), seconds)
+    return RivalScore(judged, difference, percent_of(difference, float(np.nanmean(loss, dtype=np.float64))))
 
 
 def moved_by(rival: Rival, log: RivalLog, tampered: TamperedLog) -> int:

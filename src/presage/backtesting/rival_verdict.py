@@ -12,7 +12,8 @@ class RivalScore(NamedTuple):
     forecaster: str  # the default, or the best where the default was not played
     difference: Interval  # its loss less the rival's, in nats: below 0 it is ahead
     percent: Interval  # the same in percent of the rival's loss
-    seconds: float
+    seconds: float = 0.0
+    moved: int = 0  # how many of the rival's scores moved when later labels were changed
 
     @property
     def verdict(self) -> str:
@@ -25,7 +26,12 @@ class RivalScore(NamedTuple):
         """The comparison as JSON values."""
         mean, low, high = self.difference
         found: dict[str, Any] = {"forecaster": self.forecaster, "difference": mean, "low": low, "high": high}
-        found |= {"verdict": self.verdict, "percent": self.percent._asdict(), "seconds": round(self.seconds, 3)}
+        found |= {
+            "verdict": self.verdict,
+            "percent": self.percent._asdict(),
+            "seconds": round(self.seconds, 3),
+            "moved": self.moved,
+        }
         return {name: plain_json(value) for name, value in found.items()}
 
     def sentence(self, rival: str, default: str) -> str:
@@ -35,6 +41,8 @@ class RivalScore(NamedTuple):
         >>> RivalScore("mixture", *each, 9.0).sentence("lightgbm", "mixture")
         "The default's log loss is 4.2 % below lightgbm's (3.1 to 5.3)."
         """
+        if self.moved:
+            return f"{rival} looked ahead: {self.moved:,} of its scores moved when later labels were changed."
         whose = "The default's" if self.forecaster == default else f"{self.forecaster}'s"
         ends = sorted((self.percent.low, self.percent.high), key=abs)
         if self.verdict == "tied":

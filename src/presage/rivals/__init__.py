@@ -7,8 +7,8 @@ from presage.facade import facade
 if TYPE_CHECKING:
     from presage.rivals.boosted_trees import lightgbm
     from presage.rivals.online_learners import online, river
-    from presage.rivals.retrained import retrained
     from presage.rivals.rival import Rival, RivalLog
+    from presage.rivals.scheduled_training import retrained
     from presage.rivals.vowpal_wabbit import vw
 
 __all__ = [
@@ -28,7 +28,7 @@ __getattr__, __dir__ = facade(
         "RivalLog": "presage.rivals.rival",
         "lightgbm": "presage.rivals.boosted_trees",
         "online": "presage.rivals.online_learners",
-        "retrained": "presage.rivals.retrained",
+        "retrained": "presage.rivals.scheduled_training",
         "river": "presage.rivals.online_learners",
         "vw": "presage.rivals.vowpal_wabbit",
     },

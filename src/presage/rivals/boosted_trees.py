@@ -4,8 +4,8 @@ from typing import Any
 
 from presage.extras import extras_named
 from presage.rivals.feature_matrix import FeatureMatrix
-from presage.rivals.retrained import TIMES, Predict, retrained_rival, schedule
 from presage.rivals.rival import Rival
+from presage.rivals.scheduled_training import TIMES, Predict, retrained_rival, schedule
 from presage.spaces import Array
 
 SETTINGS: dict[str, Any] = {

@@ -32,8 +32,8 @@ def known_rates(items: Array, size: int, signal: Signal, strength: float = STREN
 
     >>> from presage.timeline.arrivals import arrivals
     >>> seen = Signal(np.array([1, 1, 1]), arrivals(np.array([0, 1, 2])), 2)
-    >>> known_rates(np.array([0, 0, 0]), 1, seen, strength=1.0)[:, 1].round(3).tolist()
-    [0.5, 0.833, 0.917]
+    >>> [f"{rate:.3f}" for rate in known_rates(np.array([0, 0, 0]), 1, seen, strength=1.0)[:, 1]]
+    ['0.500', '0.833', '0.917']
     """
     rates = np.empty((len(items), signal.size + 1), np.float32)
     prior = strength * running_marginal(signal)

@@ -9,7 +9,6 @@ import numpy as np
 from presage.errors import SettingError
 from presage.extras import extras_named
 from presage.progress import Step
-from presage.rivals.retrained import seeded
 from presage.rivals.rival import (
     Rival,
     RivalLog,
@@ -19,6 +18,7 @@ from presage.rivals.rival import (
     outcomes_with_proxies,
     proxy_signal,
 )
+from presage.rivals.scheduled_training import seeded
 from presage.spaces import Array
 
 STRIDE = 1000
@@ -57,8 +57,14 @@ def play_online(log: RivalLog, step: Step, make: Make, describe: Describe, *, fa
 
     If `factored`, as the sum over z of h(z|x) g(y|x,z).
     """
+
+    def make_each(signal: Signal) -> OnlineLearner:
+        if signal.size > 1:
+            return make(signal)
+        return OnlineLearner(signal, lambda _, __: None, lambda _: [1.0], describe)  # there is nothing to learn
+
     said = np.empty((log.rows, log.spaces.outcomes))
-    predict = (_through_proxies if factored else _direct)(log, make, describe)
+    predict = (_through_proxies if factored else _direct)(log, make_each, describe)
     for row in range(log.rows):
         said[row] = predict(row)
         if row % STRIDE == STRIDE - 1:
