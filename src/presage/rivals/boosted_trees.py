@@ -1,4 +1,4 @@
-"""LightGBM as a rival: boosted trees with regularised settings, trained anew on a schedule."""
+"""LightGBM as a rival: boosted trees with regularised settings, retrained on a schedule."""
 
 from typing import Any
 
@@ -34,7 +34,7 @@ def lightgbm(
     name: str | None = None,
     **settings: Any,
 ) -> Rival:
-    """LightGBM, trained anew on a schedule on all that is known by then.
+    """LightGBM, retrained on a schedule on all that is known by then.
 
     Categories of few values are categories, the identity and categories of many values are described by how often each
     outcome came to a value, among what was known before the row was shown.

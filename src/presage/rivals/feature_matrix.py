@@ -5,7 +5,7 @@ from typing import NamedTuple
 import numpy as np
 
 from presage.rivals.known_rates import known_rates
-from presage.rivals.rival import RivalLog, Signal
+from presage.rivals.rival import RivalLog, TimedSignal
 from presage.spaces import Array
 
 MOST_VALUES = 32
@@ -22,7 +22,7 @@ class FeatureMatrix(NamedTuple):
     categories: tuple[int, ...]
 
 
-def feature_matrix(log: RivalLog, signal: Signal, *, one_hot: bool, first: int) -> FeatureMatrix:
+def feature_matrix(log: RivalLog, signal: TimedSignal, *, one_hot: bool, first: int) -> FeatureMatrix:
     """The features of every row; rates are those of one signal, as known before the row was shown.
 
     With `one_hot` a category of few values has a column for each; otherwise one with its symbol, which is a category

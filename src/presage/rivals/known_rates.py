@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 import numba
 import numpy as np
 
-from presage.rivals.rival import Signal, running_marginal
+from presage.rivals.rival import TimedSignal, running_marginal
 from presage.spaces import Array
 
 STRENGTH = 10.0
@@ -24,14 +24,16 @@ class Arrived(NamedTuple):
 _compiled: Callable[[Callable[..., None]], Callable[..., Any]] = numba.njit(cache=True, nogil=True)
 
 
-def known_rates(items: Array, size: int, signal: Signal, strength: float = STRENGTH) -> Array:  # float32 [N, K + 1]
+def known_rates(
+    items: Array, size: int, signal: TimedSignal, strength: float = STRENGTH
+) -> Array:  # float32 [N, K + 1]
     """For each row the smoothed rate of each of K values for its item, and ln(1 + n) of the n that were known of it.
 
     A row, of the past as well, is described with what was known strictly before it was shown: its own outcome is never
     in its description.
 
     >>> from presage.timeline.arrivals import arrivals
-    >>> seen = Signal(np.array([1, 1, 1]), arrivals(np.array([0, 1, 2])), 2)
+    >>> seen = TimedSignal(np.array([1, 1, 1]), arrivals(np.array([0, 1, 2])), 2)
     >>> [f"{rate:.3f}" for rate in known_rates(np.array([0, 0, 0]), 1, seen, strength=1.0)[:, 1]]
     ['0.500', '0.833', '0.917']
     """

@@ -12,7 +12,7 @@ from presage.progress import Step
 from presage.rivals.rival import (
     Rival,
     RivalLog,
-    Signal,
+    TimedSignal,
     check_name,
     outcome_signal,
     outcomes_with_proxies,
@@ -32,7 +32,7 @@ class OnlineLearner:
     """What learns one row after another; `learn` takes an example and its label, `predict` gives the shares [K]."""
 
     def __init__(
-        self, signal: Signal, learn: Callable[[Any, int], None], predict: Callable[[Any], Any], describe: Describe
+        self, signal: TimedSignal, learn: Callable[[Any, int], None], predict: Callable[[Any], Any], describe: Describe
     ) -> None:
         self._rows, self._known = signal.arrivals.rows.tolist(), signal.arrivals.known.tolist()
         self._labels: list[int] = signal.symbols.tolist()
@@ -48,7 +48,7 @@ class OnlineLearner:
             self._done += 1
 
 
-Make = Callable[[Signal], OnlineLearner]
+Make = Callable[[TimedSignal], OnlineLearner]
 """Given what to learn: a learner that knows nothing yet."""
 
 
@@ -58,7 +58,7 @@ def play_online(log: RivalLog, step: Step, make: Make, describe: Describe, *, fa
     If `factored`, as the sum over z of h(z|x) g(y|x,z).
     """
 
-    def make_each(signal: Signal) -> OnlineLearner:
+    def make_each(signal: TimedSignal) -> OnlineLearner:
         if signal.size > 1:
             return make(signal)
         return OnlineLearner(signal, lambda _, __: None, lambda _: [1.0], describe)  # there is nothing to learn
@@ -131,7 +131,7 @@ def online(model: Any, *, factored: bool = False, name: str | None = None) -> Ri
 def _play_river(log: RivalLog, step: Step, model: Any, factored: bool) -> Array:
     describe = _features_by_name(log)
 
-    def make(signal: Signal) -> OnlineLearner:
+    def make(signal: TimedSignal) -> OnlineLearner:
         own = _copied(model, log.seed)
 
         def predict(example: dict[str, float]) -> list[float]:

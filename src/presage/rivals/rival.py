@@ -51,7 +51,7 @@ class Rival:
     play: Callable[[RivalLog, Step], Array]
 
 
-class Signal(NamedTuple):
+class TimedSignal(NamedTuple):
     """One kind of feedback of every row, in the order in which it becomes known."""
 
     symbols: Array  # int32 [N]: -1 where unknown
@@ -59,21 +59,21 @@ class Signal(NamedTuple):
     size: int  # how many symbols there are
 
 
-def outcome_signal(log: RivalLog) -> Signal:
+def outcome_signal(log: RivalLog) -> TimedSignal:
     """The outcomes."""
-    return Signal(log.episode.y, arrivals(log.episode.outcome_seen), log.spaces.outcomes)
+    return TimedSignal(log.episode.y, arrivals(log.episode.outcome_seen), log.spaces.outcomes)
 
 
-def proxy_signal(log: RivalLog) -> Signal:
+def proxy_signal(log: RivalLog) -> TimedSignal:
     """The proxies."""
-    return Signal(log.episode.z, arrivals(log.episode.proxy_seen), log.spaces.proxies)
+    return TimedSignal(log.episode.z, arrivals(log.episode.proxy_seen), log.spaces.proxies)
 
 
-def outcomes_with_proxies(log: RivalLog) -> Signal:
+def outcomes_with_proxies(log: RivalLog) -> TimedSignal:
     """The outcomes of rows whose proxy is known too, from when both are."""
     latest = np.maximum(as_rounds(log.episode.proxy_seen), as_rounds(log.episode.outcome_seen))
     seen = np.where(latest >= log.rows, NEVER, latest)
-    return Signal(log.episode.y, arrivals(seen), log.spaces.outcomes)
+    return TimedSignal(log.episode.y, arrivals(seen), log.spaces.outcomes)
 
 
 def play_rival(rival: Rival, log: RivalLog, step: Step) -> Array:  # float32 [N, Y]
@@ -103,10 +103,10 @@ def floored(said: Array, log: RivalLog, name: str) -> Array:
     return (1 - FLOOR) * shares + FLOOR * even
 
 
-def running_marginal(signal: Signal) -> Array:  # float64 [N, K]
+def running_marginal(signal: TimedSignal) -> Array:  # float64 [N, K]
     """The share of each value among what was known before each row, with one observation of each to begin with.
 
-    >>> running_marginal(Signal(np.array([1, 1, 0]), arrivals(np.array([0, 1, 2])), 2))[:, 1].round(3).tolist()
+    >>> running_marginal(TimedSignal(np.array([1, 1, 0]), arrivals(np.array([0, 1, 2])), 2))[:, 1].round(3).tolist()
     [0.5, 0.667, 0.75]
     """
     order, known = signal.arrivals

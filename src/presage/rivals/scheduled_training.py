@@ -1,4 +1,4 @@
-"""Rivals that are trained anew on a schedule, each time on all that is known by then."""
+"""Rivals that are retrained on a schedule, each time on all that is known by then."""
 
 import copy
 from collections.abc import Callable
@@ -12,7 +12,7 @@ from presage.rivals.feature_matrix import FeatureMatrix, feature_matrix, with_pr
 from presage.rivals.rival import (
     Rival,
     RivalLog,
-    Signal,
+    TimedSignal,
     check_name,
     outcome_signal,
     outcomes_with_proxies,
@@ -48,7 +48,7 @@ def schedule(times: int, every: str | None) -> Schedule:
     return Schedule(whole("times", times), None if every is None else span("every", every))
 
 
-def trainings(log: RivalLog, signals: tuple[Signal, ...], when: Schedule) -> list[int]:
+def trainings(log: RivalLog, signals: tuple[TimedSignal, ...], when: Schedule) -> list[int]:
     """The rows before which a rival is trained: the first as soon as enough is known of each signal.
 
     They depend on when feedback becomes known, not on what it says.
@@ -123,7 +123,7 @@ def _play_factored(log: RivalLog, step: Step, fit: Fit, when: Schedule, one_hot:
     return said
 
 
-def _fitted(fit: Fit, matrix: FeatureMatrix, rows: Array, signal: Signal, seed: int) -> Predict:
+def _fitted(fit: Fit, matrix: FeatureMatrix, rows: Array, signal: TimedSignal, seed: int) -> Predict:
     """What a model predicts that was fitted to these rows; the rate of each class where only one was ever seen."""
     rows = np.sort(rows)
     classes = signal.symbols[rows]
@@ -141,7 +141,7 @@ def retrained(
     factored: bool = False,
     name: str | None = None,
 ) -> Rival:
-    """A scikit-learn classifier, trained anew on a schedule on all that is known by then.
+    """A scikit-learn classifier, retrained on a schedule on all that is known by then.
 
     It is given a matrix of numbers: a column for each value of a category of few values; for the identity, and for
     categories of many values, how often each outcome came to that value, among what was known before the row was

@@ -5,7 +5,7 @@ import math
 from presage.extras import extras_named
 from presage.progress import Step
 from presage.rivals.online_learners import Describe, OnlineLearner, play_online
-from presage.rivals.rival import Rival, RivalLog, Signal, check_name
+from presage.rivals.rival import Rival, RivalLog, TimedSignal, check_name
 from presage.spaces import Array
 
 ARGUMENTS = "--loss_function logistic"
@@ -33,7 +33,7 @@ def vw(*, arguments: str = ARGUMENTS, factored: bool = False, name: str | None =
         describe, bits = _lines(log), _bits(log, factored)
         opened = []
 
-        def make(signal: Signal) -> OnlineLearner:
+        def make(signal: TimedSignal) -> OnlineLearner:
             learner = Workspace(
                 f"--oaa {signal.size} --probabilities --quiet -b {bits} --random_seed {log.seed} {arguments}"
             )
