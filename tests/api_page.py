@@ -15,7 +15,7 @@ HEAD = """# Python API
 `import presage` gives the names of the first part; the other parts are modules of their own. Everything else in
 Presage may change at any time. This page is made from the docstrings.
 """
-FURTHER = ("presage.metrics", "presage.worlds", "presage.extend")
+FURTHER = ("presage.rivals", "presage.metrics", "presage.worlds", "presage.extend")
 ARGUMENT = re.compile(r"^    (\*{0,2}\w+): ")
 
 

@@ -79,6 +79,7 @@ EXPECTED_SKIPS = (
     "power cuts",
     "a small disk",
     "strace may not trace here",
+    "the rivals extra is not installed",
 )
 """What a test may be skipped for: data beside the checkout, libraries that nobody needs who does not use them, and
 faults that only root can cause."""

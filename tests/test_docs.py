@@ -18,7 +18,7 @@ ROOT = Path(__file__).parent.parent
 DOCS = ROOT / "docs"
 PAGES = sorted(DOCS.glob("*.md"))
 READ = [ROOT / "README.md", *PAGES]
-PUBLIC = ("presage", "presage.metrics", "presage.worlds", "presage.extend")
+PUBLIC = ("presage", "presage.rivals", "presage.metrics", "presage.worlds", "presage.extend")
 MAP = DOCS / "paper-to-code.md"
 
 REFERENCE = re.compile(r"`((?:src|tests|docs|benchmarks)/[\w./-]+)(?:::(\w+))?`")

@@ -80,6 +80,8 @@ def test_the_front_door_judges_a_log_without_any_extra(shop: Path) -> None:
         ("joblib", ("tune", "github"), "paper"),
         ("apsw", ("log", "verify", "--data", "DATA"), "service"),
         ("apsw", ("serve", "--task", "TASK", "--data", "DATA"), "service"),
+        ("lightgbm", ("backtest", "LOG", "--task", "TASK", "--rivals", "vw,lightgbm"), "rivals"),
+        ("river", ("backtest", "LOG", "--task", "TASK", "--rivals", "river"), "rivals"),
         ("starlette", ("serve", "--task", "TASK", "--data", "DATA"), "service"),
     ],
 )

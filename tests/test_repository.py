@@ -11,6 +11,7 @@ import pytest
 import presage
 import presage.extend
 import presage.metrics
+import presage.rivals
 import presage.worlds
 from benchmarks.structure import report
 
@@ -23,7 +24,7 @@ CONTRACT = (
 
 def test_public_names_are_there_and_documented() -> None:
     assert set(CONTRACT.split()) <= set(presage.__all__)
-    for package in (presage, presage.extend, presage.metrics, presage.worlds):
+    for package in (presage, presage.extend, presage.metrics, presage.rivals, presage.worlds):
         assert package.__all__ == sorted(package.__all__) == dir(package), package.__name__
         for name in package.__all__:
             assert getattr(package, name).__doc__, name
@@ -31,10 +32,11 @@ def test_public_names_are_there_and_documented() -> None:
 
 def test_no_public_name_is_hidden_by_a_module_of_the_same_name() -> None:
     code = (
-        "import importlib, pkgutil, types, presage, presage.extend, presage.metrics, presage.worlds\n"
+        "import importlib, pkgutil, types, presage, presage.extend, presage.metrics\n"
+        "import presage.rivals, presage.worlds\n"
         "for found in pkgutil.walk_packages(presage.__path__, 'presage.'):\n"
         "    if found.name != 'presage.logs.spark': importlib.import_module(found.name)\n"
-        "for package in (presage, presage.extend, presage.metrics, presage.worlds):\n"
+        "for package in (presage, presage.extend, presage.metrics, presage.rivals, presage.worlds):\n"
         "    for name in package.__all__: assert not isinstance(getattr(package, name), types.ModuleType), name\n"
     )
     subprocess.run([sys.executable, "-c", code], check=True)

@@ -25,16 +25,18 @@ EXTRAS = {
         ("apsw", "httptools", "httpx", "prometheus_client", "starlette", "uvicorn"),
     ),
     "paper": Extra("the paper's experiments need more packages", ("jax", "joblib")),
+    "rivals": Extra("rivals need packages of their own", ("lightgbm", "vowpalwabbit", "river", "sklearn")),
 }
 """By name. A module that several bring is asked for by the first."""
 
 
-def require(name: str) -> None:
-    """Raise `MissingExtraError` unless every module of an extra can be imported.
+def require(name: str, *modules: str) -> None:
+    """Raise `MissingExtraError` unless every module of an extra can be imported, or these of its modules.
 
     >>> require("networks")
+    >>> require("rivals", "lightgbm")
     """
-    for module in EXTRAS[name].modules:
+    for module in modules or EXTRAS[name].modules:
         if not _installed(module):
             raise _missing(name, module)
 

@@ -1,7 +1,7 @@
 """A backtest: a log replayed in the order things became known, and scored."""
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -12,6 +12,7 @@ from presage.backtesting.outcome_rates import OutcomeRates, outcome_rates
 from presage.backtesting.over_time import OverTime, TimeBlocks, ahead_since, block_means, losses_over_time, time_blocks
 from presage.backtesting.proxy_gain import gain_of_proxy, gain_over_shuffled, known_from
 from presage.backtesting.replay import Said, replay
+from presage.backtesting.rival_verdict import RivalScore
 from presage.backtesting.score_columns import score_json
 from presage.backtesting.scores import Score, plain_json, score_log
 from presage.backtesting.segments import Compared, Segment, score_segments, segments_json
@@ -148,6 +149,7 @@ class Backtest:
     compared: Compared
     segments: tuple[Segment, ...] = ()
     warnings: tuple[LogWarning, ...] = ()
+    rivals: Mapping[str, RivalScore] = field(default_factory=dict)
 
     @property
     def best(self) -> str:
@@ -165,7 +167,9 @@ class Backtest:
         if self.rates.one_outcome:
             return [self.rates.one_outcome]
         note, warned = self.rates.seldom, bool(self.warnings)
-        return verdict(self.scores, self.proxy_gain, self.leak_check, DEFAULT, warned=warned, note=note)
+        scores = {name: score for name, score in self.scores.items() if name not in self.rivals}
+        said = verdict(scores, self.proxy_gain, self.leak_check, DEFAULT, warned=warned, note=note)
+        return [*said, *(score.sentence(name, DEFAULT) for name, score in self.rivals.items())]
 
     def as_json(self, seconds: BacktestSeconds) -> dict[str, Any]:
         """The results as JSON values."""
@@ -186,6 +190,7 @@ class Backtest:
             "gain_percent_over_shuffled": gain and plain_json(gain.shuffled_json()),
             "by": segments_json(self.segments, self.compared),
             "over_time": self.over_time.as_json(),
+            **({"rivals": {name: score.as_json() for name, score in self.rivals.items()}} if self.rivals else {}),
         }
 
 

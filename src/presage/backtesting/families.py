@@ -6,14 +6,18 @@ from typing import get_args
 from presage.forecasters.catalogue import CATALOGUE
 from presage.forecasters.contract import Family
 
-FAMILIES: tuple[Family, ...] = get_args(Family)
-"""From what knows least to what is made of the others."""
+RIVAL = "rival"
+"""The family of what is played beside the forecasters of the catalogue."""
+
+FAMILIES: tuple[str, ...] = (*get_args(Family), RIVAL)
+"""From what knows least to what is made of the others, and rivals."""
 
 MEANINGS = {
     "direct": "learns only from outcomes, item by item, once they arrive",
     "factored": "learns at once which early signs an item shows, and from all items together what a sign leads to",
     "residual": "is factored with a correction for each item, learnt from the item's own outcomes",
     "mixture": "weighs all of these by how well they have done so far: the default, which needs no choice",
+    RIVAL: "is what people pick instead, played on the same rows with what was known by then",
 }
 """What the forecasters of a family are, in one sentence each."""
 
@@ -22,12 +26,12 @@ DIRECT = ("direct-table-backing-off", "direct-table-shrunk", "direct-table", "di
 
 
 def family_of(name: str) -> str:
-    """The family of a forecaster in the catalogue.
+    """The family of a forecaster in the catalogue; whatever else was played is a rival.
 
-    >>> family_of("residual-table-backing-off")
-    'residual'
+    >>> family_of("residual-table-backing-off"), family_of("lightgbm")
+    ('residual', 'rival')
     """
-    return CATALOGUE[name].family
+    return CATALOGUE[name].family if name in CATALOGUE else RIVAL
 
 
 def told_families(played: Collection[str]) -> list[str]:

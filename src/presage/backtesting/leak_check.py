@@ -26,13 +26,37 @@ class LeakCheck(NamedTuple):
     moved: int
 
 
+class TamperedLog(NamedTuple):
+    """The first rows of a log, honest and with other labels after a round."""
+
+    honest: Episode
+    changed: Episode
+    until: int  # the round at whose end the first label is seen that was changed
+    labels: int  # how many were changed
+    step: int  # which rows were taken: every `step`-th
+
+
 def check_leaks(forecasters: dict[str, Forecaster], spaces: Spaces, episode: Episode, seed: int) -> LeakCheck:
     """The check on the first rows of a log: up to the moment at which enough outcomes are known, and as many again.
 
     All feedback seen after that moment is replaced by other symbols. Scores until then must come out the same, to the
     bit. Of a long log only some rows are taken, at even distances, each as late as it was.
     """
-    episode = thinned(episode, -(-episode.rounds // MOST))
+    log = tampered_log(spaces, episode, seed)
+    both = over_cores(lambda each: replay(forecasters, each, seed, _silent), (log.honest, log.changed))
+    honest, changed = both
+    return LeakCheck(log.labels, sum(moved_rows(honest[name], changed[name], log.until) for name in forecasters))
+
+
+def moved_rows(honest: Array, changed: Array, until: int) -> int:
+    """How many rows up to a round were not predicted alike, to the bit."""
+    return int((honest[: until + 1] != changed[: until + 1]).any(axis=-1).sum())
+
+
+def tampered_log(spaces: Spaces, episode: Episode, seed: int) -> TamperedLog:
+    """What the check is played on."""
+    step = -(-episode.rounds // MOST)
+    episode = thinned(episode, step)
     order = np.sort(as_rounds(episode.outcome_seen))
     half = int(min(order[min(ENOUGH, len(order) - 1)], episode.rounds // 2))
     rows = min(2 * half + 1, episode.rounds)
@@ -48,11 +72,7 @@ def check_leaks(forecasters: dict[str, Forecaster], spaces: Spaces, episode: Epi
         changed.append(np.where(later, other, symbols))
         tampered += int(later.sum())
     z, y = changed
-    tampered_episode = Episode(first.x, z, y, first.proxy_seen, first.outcome_seen)
-    both = over_cores(lambda each: replay(forecasters, each, seed, _silent), (first, tampered_episode))
-    honest, other_said = both
-    moved = sum(int((honest[n][: half + 1] != other_said[n][: half + 1]).any(axis=-1).sum()) for n in forecasters)
-    return LeakCheck(tampered, moved)
+    return TamperedLog(first, Episode(first.x, z, y, first.proxy_seen, first.outcome_seen), half, tampered, step)
 
 
 def _silent(name: str) -> None:

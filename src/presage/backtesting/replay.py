@@ -2,6 +2,7 @@
 
 import shutil
 import tempfile
+import time
 import weakref
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
@@ -40,6 +41,7 @@ class KeptRows(Mapping[str, Array]):
         self._shape = rows, outcomes
         self._arrays: dict[str, Array] = {}
         self._folder: Path | None = None
+        self.seconds: dict[str, float] = {}  # how long each was played; what is counted together has equal shares
         if 4 * rows * outcomes * len(self._rows) <= MEMORY:
             self._arrays = {name: np.empty(self._shape, np.float32) for name in self._rows}
         else:
@@ -86,10 +88,12 @@ def replay(forecasters: dict[str, Forecaster], episode: Episode, seed: int, tell
     plays = [(name,) for name in reversed(forecasters) if name not in tables] + ([tables] if tables else [])
 
     def play(names: tuple[str, ...]) -> None:
+        begun = time.perf_counter()
         for part in _say([forecasters[name] for name in names], episode, seed):
             for place, name in enumerate(names):
                 kept.add(name, part[:, place])
         for name in names:
+            kept.seconds[name] = (time.perf_counter() - begun) / len(names)
             tell(name)
 
     over_cores(play, plays)

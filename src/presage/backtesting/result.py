@@ -12,6 +12,7 @@ import numpy as np
 from presage.backtesting.backtest import Backtest, BacktestSeconds, groups_of, played_names, run_backtest, table_names
 from presage.backtesting.page import BacktestRun, ProxyCard
 from presage.backtesting.report import report_files
+from presage.backtesting.rival_scores import with_rivals
 from presage.backtesting.score_columns import score_rows, score_table
 from presage.backtesting.segments import by_column, segment_columns
 from presage.backtesting.tables import over_time_table
@@ -27,6 +28,8 @@ from presage.logs.rows import LogRows, read_log
 from presage.progress import Progress, silent
 from presage.proxies.card import Card
 from presage.proxies.report import judge_log
+from presage.rivals.named_rivals import chosen_rivals
+from presage.rivals.rival import Rival
 from presage.spaces import Array
 from presage.task.exported_log import as_served as exported
 from presage.task.spans import ROW
@@ -138,6 +141,7 @@ def backtest(
     task: str | Path | Task,
     *,
     forecasters: Sequence[str] | str | None = None,
+    rivals: Sequence[str | Rival] | str | Rival | None = None,
     proxy: str | None = None,
     engine: str = "duckdb",
     twins: bool = False,
@@ -153,6 +157,7 @@ def backtest(
         log: A file or folder of Parquet, CSV or NDJSON, FILE.duckdb::TABLE, or a dataframe.
         task: The task, or its file or text.
         forecasters: Which to play, such as ("direct-table", "mixture"); all tables and their mixture if left out.
+        rivals: What else to play, by name ("lightgbm,vw,river") or made by `presage.rivals`; nothing if left out.
         proxy: Which of the task's proxies to use; the first if left out.
         engine: "duckdb" or "spark".
         twins: Whether each is also played without delays: what waiting costs it.
@@ -166,7 +171,7 @@ def backtest(
     task = task if isinstance(task, Task) else load_task(task)
     if as_served:
         task = exported(task)
-    names = _names(task, proxy, forecasters)
+    names, others = _names(task, proxy, forecasters), chosen_rivals(rivals)
     wanted = {name: by_column(task, name) for name in ([by] if isinstance(by, str) else by)}
     started = time.perf_counter()
     with progress("reading the log", None):
@@ -177,6 +182,8 @@ def backtest(
     read, compiled = time.perf_counter() - started, compiling_seconds()
     with progress("backtest: forecasters", len(played_names(names)) * (1 + twins)) as step:
         found = run_backtest(task, rows, names, seed, lambda _: step(1), proxy=proxy, twins=twins, by=wanted)
+    ours = list(found.scores)
+    found = with_rivals(found, task, rows, others, proxy=proxy, seed=seed, progress=progress)
     played = time.perf_counter() - started - read
     compiling = min(compiling_seconds() - compiled, played)  # forecasters that are compiled side by side add up
     seconds = BacktestSeconds(read, compiling, played - compiling)
@@ -185,11 +192,13 @@ def backtest(
         "log": str(log) if isinstance(log, str | Path) else "dataframe",
         "task": source or task.name,
         "proxy": used,
-        "forecasters": list(found.scores),
+        "forecasters": ours,
         "engine": engine,
         "twins": twins,
         "by": list(wanted),
     }
+    if others:
+        settings["rivals"] = list(found.rivals)
     if cuts := found_cuts(task):
         settings["edges"] = cuts
     return BacktestResult(task, rows, found, left_out, seconds, settings, seed, used)

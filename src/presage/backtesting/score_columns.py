@@ -46,7 +46,7 @@ class ScoreColumn(NamedTuple):
             value = float(np.mean(value))
         if value is None or isinstance(value, str):
             return value or ""
-        digits = 4 if self.name == "calibration_error" else 3
+        digits = {"calibration_error": 4, "seconds": 1}.get(self.name, 3)
         return "" if np.isnan(value) else f"{value:.{digits}f}"
 
 
@@ -68,6 +68,7 @@ COLUMNS = (
     ScoreColumn("mean_average_precision", "MAP", lambda score: score.mean_average_precision),
     ScoreColumn("predicted_to_observed", "", lambda score: score.predicted_to_observed),
     ScoreColumn("auc", "AUC", lambda score: score.auc),
+    ScoreColumn("seconds", "seconds", lambda score: score.seconds),
 )
 
 INTERVALS = (
@@ -81,7 +82,7 @@ INTERVALS = (
 SHOWN = (
     *("log_loss", "log_loss_from_first_outcome", "gain", "over_direct"),
     *("new_instances", "over_direct_new", "delay_cost"),
-    *("calibration_error", "auc", "ndcg", "mean_average_precision"),
+    *("calibration_error", "auc", "ndcg", "mean_average_precision", "seconds"),
 )
 """The columns that the terminal and the page show, in their order."""
 

@@ -90,6 +90,7 @@ class Score(NamedTuple):
     auc: list[float]  # of each outcome against the rest
     ndcg: float | None  # of the last outcome's probability within groups of candidates, where there are groups
     mean_average_precision: float | None
+    seconds: float | None = None  # how long it was played, where that is told
 
     def with_delay_cost(self, cost: Interval) -> "Score":
         """The same with what its delays cost it."""

@@ -11,6 +11,7 @@ PATHS = {
     "circle": "M-5,0a5,5 0 1,0 10,0a5,5 0 1,0 -10,0",
     "square": "M-5,-5h10v10h-10z",
     "triangle-up": "M0,-6L6,5H-6z",
+    "triangle-down": "M0,6L6,-5H-6z",
     "diamond": "M0,-7L5,0L0,7L-5,0z",
     "cross": "M-6,-2h4v-4h4v4h4v4h-4v4h-4v-4h-4z",
 }
@@ -64,6 +65,7 @@ COLOURS = {
     "factored": "#0072B2",
     "residual": "#D55E00",
     "mixture": "#009E73",
+    "rival": "#CC79A7",
     "marginal": "#8c8c8c",
 }
 DASHES = {
@@ -71,6 +73,7 @@ DASHES = {
     "factored": [7, 3],
     "residual": [2, 2],
     "mixture": [9, 2, 2, 2],
+    "rival": [5, 2, 1, 2],
     "marginal": [4, 3],
 }
 SHAPES = {
@@ -78,9 +81,10 @@ SHAPES = {
     "factored": "square",
     "residual": "triangle-up",
     "mixture": "diamond",
+    "rival": "triangle-down",
     "marginal": "cross",
 }
-FAMILIES = ("marginal", *FORECASTERS)
+FAMILIES = ("marginal", *FORECASTERS, "rival")
 """The families in the order that keys and rows have them."""
 
 FONT = "Helvetica, Arial, sans-serif"

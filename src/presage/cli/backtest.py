@@ -31,6 +31,9 @@ from presage.files import check_results_folder
 @click.argument("log")
 @click.option("--task", "task_file", type=click.Path(path_type=Path), required=True, help="What the log holds.")
 @click.option("--forecasters", metavar="A,B,...", help="Which to play; all tables and their mixture if left out.")
+@click.option(
+    "--rivals", metavar="A,B,...", help="Also play lightgbm, vw or river; add -factored to go through proxies."
+)
 @click.option("--proxy", help="Which of the task's proxies to use; the first if left out.")
 @click.option("--engine", type=click.Choice(["duckdb", "spark"]), default="duckdb", show_default=True)
 @click.option("--twins", is_flag=True, help="Also play each forecaster without delays: what waiting costs it.")
