@@ -47,10 +47,10 @@ SMALLEST = np.float32(1e-5)
 """No probability of a head is below it."""
 ALONE_RATE, BOOSTING_RATE = np.float32(0.03), np.float32(0.02)
 WEIGHT_RIDGE, LEVEL_RIDGE = np.float32(200.0), np.float32(1000.0)
-REGRESSION_START = np.float32(0.5)
+REGRESSION_START = np.float32(0.25)
 MATURE_ROWS, MATURE_SHARE = 200, np.float32(0.75)
 """A memo teaches a stack if so many rows were known when it was made, and this share of those known now."""
-DIRECT_LEAD = np.float32(-2.0)
+DIRECT_LEAD = np.float32(-4.0)
 """What direct members start with: before outcomes come they know nothing."""
 FULL = np.float32(2.0**23)
 """Beyond so many, counts in float32 would stand still: they are halved."""
