@@ -14,7 +14,6 @@ from presage.forecasters.contexts.kernels import (
     compiled,
     learn_outcome,
     learn_proxy,
-    member_weights,
     nowcast_row,
     predict_row,
 )
@@ -41,7 +40,7 @@ def _loops() -> tuple[kernels.Function, kernels.Function, kernels.Function, kern
         """
         _ = source
         seen_proxy, seen_outcome = seen
-        length, own = len(ring), np.empty(M, np.float32)
+        length = len(ring)
         for now in range(start, start + len(said)):
             before = max(now - 1, 0)
             for position in range(proxies[1][before], proxies[1][now]):
@@ -56,14 +55,13 @@ def _loops() -> tuple[kernels.Function, kernels.Function, kernels.Function, kern
                 learn_outcome(
                     places, heads, switches, state, symbols[row], dense[row], other, y[row], ring[row % length], room
                 )
-            level = predict_row(
+            predict_row(
                 places, heads, switches, state, symbols[now], dense[now], room, said[now - start], ring[now % length]
             )
             if len(weights):
                 for hedge in range(len(HEDGES)):
-                    member_weights(state, switches.share, hedge, level, own)
                     for member in range(M):
-                        weights[now - start, member] += own[member] / len(HEDGES)
+                        weights[now - start, member] += room.hedged[hedge, member] / np.float32(len(HEDGES))
 
     def predict_rows(
         places: Places, heads: Heads, switches: Switches, state: ContextState, room: Scratch, symbols: Array,

@@ -118,14 +118,21 @@ class Places(NamedTuple):
 
 
 class Heads(NamedTuple):
-    """What is estimated: h(z|x), g(y|x,z) for each z, and p(y|x)."""
+    """What is estimated: h(z|x), g(y|x,z) for each z, and p(y|x).
+
+    The symbols of all heads lie side by side in lanes, so that loops run over many at once; lanes and heads are padded
+    to a multiple of 8. A row of a table is a count for each lane, then the sum of each head.
+    """
 
     symbols: Array  # int64 [H]
-    cell: Array  # int64 [H]: where its counts begin in a row of a table: their sum, then each
-    weight: Array  # int64 [H]: where its weights begin in a row of a regression
-    prior: Array  # float32 [H, S]: pseudo-counts of the whole
-    cells: int  # how wide the row of a table is
-    weights: int  # how wide that of a regression is
+    first: Array  # int64 [H]: the first lane of each
+    begin: Array  # int64 [H]: the same rounded down, and the lane past the last rounded up, to whole blocks
+    end: Array  # int64 [H]
+    of_lane: Array  # int64 [lanes]: the head of each lane; 0 for padding
+    prior: Array  # float32 [lanes]: pseudo-counts of the whole
+    prior_sums: Array  # float32 [padded heads]
+    lanes: int
+    padded: int
 
 
 class Switches(NamedTuple):
@@ -309,21 +316,23 @@ class ContextLayout:
 
     @cached_property
     def heads(self) -> Heads:
-        """What is estimated, and where it lies in a row."""
+        """What is estimated, and in which lanes."""
         proxies, outcomes = self.spaces.proxies, self.spaces.outcomes
         symbols = np.array([proxies, *[outcomes] * proxies, outcomes], np.int64)
-        cell = np.array(
-            [0, *(proxies + 1 + (z + 1) * (outcomes + 1) for z in range(proxies)), proxies + 1], np.int64
-        )
-        weight = np.array([0, *(proxies + (z + 1) * outcomes for z in range(proxies)), proxies], np.int64)
-        prior = np.ones((len(symbols), max(proxies, outcomes)), np.float32)
+        first = _starts(symbols.tolist())
+        lanes, padded = _whole_blocks(int(symbols.sum())), _whole_blocks(len(symbols))
+        of_lane = np.zeros(lanes, np.int64)
+        of_lane[: symbols.sum()] = np.repeat(np.arange(len(symbols)), symbols)
+        prior = np.ones(lanes, np.float32)
         if self.settings.same_labels:
             for z, y in enumerate(self.same):
                 if y >= 0:
-                    prior[1 + z, :outcomes] = SPREAD
-                    prior[1 + z, y] = SPREAD + (1 - SPREAD) * outcomes
-        cells = proxies + 1 + (proxies + 1) * (outcomes + 1)
-        return Heads(symbols, cell, weight, prior, cells, proxies + outcomes + proxies * outcomes)
+                    prior[first[1 + z] : first[1 + z] + outcomes] = SPREAD
+                    prior[first[1 + z] + y] = SPREAD + (1 - SPREAD) * outcomes
+        sums = np.ones(padded, np.float32)
+        sums[: len(symbols)] = np.add.reduceat(prior[: symbols.sum()], first)
+        end = np.array([_whole_blocks(last) for last in (first + symbols).tolist()], np.int64)
+        return Heads(symbols, first, first // BLOCK * BLOCK, end, of_lane, prior, sums, lanes, padded)
 
     @property
     def switches(self) -> Switches:
@@ -335,10 +344,12 @@ class ContextLayout:
     def memo_width(self) -> int:
         """The bytes kept with a prediction: see `presage.forecasters.contexts.kernels.write_memo`."""
         heads, inputs = self.heads, len(self.inputs)
-        return 2 * len(MEMBERS) * self.spaces.outcomes + 9 + len(heads.symbols) * (inputs + 1) + inputs * int(
-            sum(heads.symbols)
-        )
+        members = 2 * len(MEMBERS) * self.spaces.outcomes
+        return members + 9 + (inputs + 1) * len(heads.symbols) + inputs * heads.lanes
 
+
+BLOCK = 8
+"""Lanes and heads are padded to a multiple of it: as many float32 as fit into a vector register."""
 
 SPREAD = 0.4
 """The share of the prior of an outcome that does not follow the label of its proxy."""
@@ -348,6 +359,11 @@ def _room(sizes: Sequence[int], most: int) -> tuple[int, bool]:
     """How many rows a table by columns of these sizes has, and whether its rows are hashes."""
     needed = math.prod(sizes)
     return min(needed, most), needed > most
+
+
+def _whole_blocks(count: int) -> int:
+    """At least so many, in whole blocks."""
+    return -(-count // BLOCK) * BLOCK
 
 
 def _starts(rooms: Sequence[int]) -> Array:
