@@ -37,8 +37,10 @@ from presage.forecasters.contexts.layout import (
 from presage.spaces import Array
 
 Function = Callable[..., Any]
-compiled: Callable[[Function], Function] = numba.njit(cache=True, nogil=True, error_model="numpy")
-inlined: Callable[[Function], Function] = numba.njit(nogil=True, error_model="numpy", forceinline=True)
+compiled: Callable[[Function], Function] = numba.njit(
+    cache=True, nogil=True, error_model="numpy", _nrt=False
+)
+inlined: Callable[[Function], Function] = numba.njit(nogil=True, error_model="numpy", _nrt=False, forceinline=True)
 
 M = len(MEMBERS)
 GAMMAS = np.array([gamma for gamma, _ in HEDGES], np.float32)
@@ -242,7 +244,9 @@ def locate(places: Places, heads: Heads, state: ContextState, symbols: Array, de
         value = np.float32(0) if np.isnan(value) else min(max(value, np.float32(-1e30)), np.float32(1e30))
         coarse, scaled = 0, np.float32(0)
         if sampled:
-            coarse = 1 + np.searchsorted(state.edges[number, : COARSE - 1], value, side="right")
+            coarse = 1
+            for edge in range(COARSE - 1):
+                coarse += state.edges[number, edge] <= value
             scaled = (value - state.edges[number, COARSE - 1]) / state.edges[number, COARSE]
             scaled = min(max(scaled, np.float32(-3)), np.float32(3))
         room.columns[places.symbols + number] = coarse
@@ -540,6 +544,17 @@ def teach_head(
     count_symbol(places, heads, state, head, target, room)
 
 
+@inlined
+def sort(values: Array) -> None:
+    """Sorts a few values in place."""
+    for place in range(1, len(values)):
+        value, gap = values[place], place
+        while gap > 0 and values[gap - 1] > value:
+            values[gap] = values[gap - 1]
+            gap -= 1
+        values[gap] = value
+
+
 @compiled
 def sample_numbers(places: Places, state: ContextState, dense: Array) -> None:
     """Notes the numbers of a row, and draws the edges of their bins once there are enough."""
@@ -553,7 +568,8 @@ def sample_numbers(places: Places, state: ContextState, dense: Array) -> None:
     if state.known[2] < SAMPLE:
         return
     for number in range(places.numbers):
-        values = np.sort(state.sample[:, number])
+        values = state.sample[:, number]
+        sort(values)
         low, high, edges = values[0], values[-1], state.edges[number]
         width = (high - low) / 4 if high > low else max(np.float32(1), abs(high) / 16)
         for place in range(7):
@@ -561,7 +577,7 @@ def sample_numbers(places: Places, state: ContextState, dense: Array) -> None:
         for place in range(10):
             reach = width * (np.float32(2.0) ** (place + 1) - 1)
             edges[7 + place], edges[17 + place] = high + reach, low - reach
-        edges[: COARSE - 1] = np.sort(edges[: COARSE - 1])
+        sort(edges[: COARSE - 1])
         spread = values[3 * SAMPLE // 4] - values[SAMPLE // 4]
         edges[COARSE - 1] = values[SAMPLE // 2]
         edges[COARSE] = spread if spread > 0 else width
@@ -708,13 +724,13 @@ def learn_outcome(
             place = 2 * (member * outcomes + symbol)
             room.members[member, symbol] = -(np.int64(memo[place]) + (np.int64(memo[place + 1]) << 8)) * MEMO_STEP
     for hedge in range(len(GAMMAS)):
-        own = level if BY_LEVEL[hedge] else 0
+        scores = state.scores[hedge, level if BY_LEVEL[hedge] else 0]
+        most = GAMMAS[hedge] * scores[0] + room.members[0, y]
         for member in range(M):
-            score = state.scores[hedge, own, member]
-            state.scores[hedge, own, member] = GAMMAS[hedge] * score + room.members[member, y]
-        most = state.scores[hedge, own].max()
+            scores[member] = GAMMAS[hedge] * scores[member] + room.members[member, y]
+            most = max(most, scores[member])
         for member in range(M):
-            state.scores[hedge, own, member] -= most
+            scores[member] -= most
     if switches.logistic:
         combine(state, level, outcomes, room, room.heard[0])
         for member in range(COMBINED):
