@@ -20,6 +20,7 @@ import numpy as np
 
 from presage.forecasters.contexts.layout import (
     AVERAGED,
+    BLOCK,
     COARSE,
     COMBINED,
     EARLY,
@@ -144,7 +145,7 @@ class Scratch(NamedTuple):
     estimates: Array  # float32 [1 + C, lanes]: of the whole, then of the contexts
     inputs: Array  # float32 [K, lanes]
     strengths: Array  # float32 [K, padded heads]: the weights of inputs
-    logs: Array  # float32 [lanes]: the logarithms of the whole
+    logs: Array  # float32 [1 + K, lanes]: their logarithms; the last two rows are not used
     sums: Array  # float32 [lanes]
     stacked: Array  # float32 [lanes]
     alone: Array  # float32 [lanes]
@@ -201,7 +202,7 @@ def scratch_for(layout: ContextLayout) -> Scratch:
     return Scratch(
         wholes(len(layout.column_sizes)), wholes(len(places.first)), wholes(len(places.first)), wholes(terms),
         numbers(terms), wholes(inputs + 1, padded), numbers(padded), numbers(padded), numbers(inputs - 1, lanes),
-        numbers(inputs, lanes), numbers(inputs, padded), numbers(lanes), numbers(lanes), numbers(lanes), numbers(lanes),
+        numbers(inputs, lanes), numbers(inputs, padded), numbers(inputs + 1, lanes), numbers(lanes), numbers(lanes), numbers(lanes),
         numbers(lanes), numbers(outcomes), numbers(M, outcomes), numbers(M, outcomes), numbers(len(HEDGES), M),
         numbers(len(HEDGES), outcomes), numbers(inputs, lanes), wholes(inputs + 1, padded),
     )  # fmt: skip
@@ -299,52 +300,65 @@ def level_of(count: float) -> int:
 
 
 @inlined
-def estimate_whole(heads: Heads, state: ContextState, begin: int, end: int, room: Scratch) -> None:
-    """Writes what the whole says in the lanes from `begin` to `end`."""
-    for hand in range(heads.padded):
-        room.gains[hand] = ONE / (np.float32(state.whole[heads.lanes + hand]) + heads.prior_sums[hand])
-    for lane in range(begin, end):
+def log_lanes(values: Array, begin: int, end: int) -> None:
+    """Takes the logarithms of whole blocks."""
+    for block in range(begin // BLOCK, end // BLOCK):
+        start = (block * BLOCK) & POSITIVE
+        for lane in range(BLOCK):
+            values[start + lane] = log32(values[start + lane])
+
+
+@inlined
+def estimate_whole(heads: Heads, state: ContextState, low: int, high: int, room: Scratch) -> None:
+    """Writes what the whole says to the heads from `low` to `high`."""
+    for head in range(low, high + 1):
+        room.gains[head] = ONE / (np.float32(state.whole[heads.lanes + head]) + heads.prior_sums[head])
+    for lane in range(heads.first[low] & POSITIVE, (heads.first[high] + heads.symbols[high]) & POSITIVE):
         count = np.float32(state.whole[lane]) + heads.prior[lane]
-        said = count * room.gains[heads.of_lane[lane] & POSITIVE]
-        room.estimates[0, lane] = said
-        room.logs[lane] = log32(said)
+        room.estimates[0, lane] = room.logs[0, lane] = count * room.gains[heads.of_lane[lane] & POSITIVE]
+    log_lanes(room.logs[0], heads.begin[low], heads.end[high])
 
 
 @inlined
 def estimate_context(
-    places: Places, heads: Heads, state: ContextState, context: int, begin: int, end: int, room: Scratch
+    places: Places, heads: Heads, state: ContextState, context: int, low: int, high: int, room: Scratch
 ) -> None:
-    """Writes what a context says in the lanes from `begin` to `end`."""
-    table, strength = places.table[context], places.strength[context]
-    start, memory = room.rows[table] & POSITIVE, places.memory[table]
-    sums = start + heads.lanes
-    if memory > 0:
-        last = room.lasts[table] & POSITIVE
-        for hand in range(heads.padded):
-            clock = state.known[1] if hand else state.known[0]
-            age = np.float32(np.int32(state.last[last + hand] - clock))
-            room.pulls[hand] = exp32(age / memory)
-        for hand in range(heads.padded):
-            kept = room.pulls[hand]
-            seen = state.counts[sums + hand] * kept
-            room.levels[context, hand] = level_of(seen)
-            share = ONE / (seen + strength)
-            room.gains[hand] = kept * share if seen > LEAST else ZERO
-            room.pulls[hand] = strength * share if seen > LEAST else ONE
-    else:
-        for hand in range(heads.padded):
-            seen = state.counts[sums + hand]
-            room.levels[context, hand] = level_of(seen)
-            share = ONE / (seen + strength)
-            room.gains[hand] = share if seen > LEAST else ZERO
-            room.pulls[hand] = strength * share if seen > LEAST else ONE
-    parent = (places.parent[context] + 1) & POSITIVE
-    for lane in range(begin, end):
+    """Writes what a context says to the heads from `low` to `high`, and how much is known of it."""
+    table, strength, parent = places.table[context], places.strength[context], (places.parent[context] + 1) & POSITIVE
+    start, last, memory = room.rows[table] & POSITIVE, room.lasts[table] & POSITIVE, places.memory[table]
+    estimates, logs, before = room.estimates[context + 1], room.logs[context + 1], room.estimates[parent]
+    for head in range(low & POSITIVE, high + 1):
+        seen, kept = state.counts[start + heads.lanes + head], ONE
+        if memory > 0:
+            clock = state.known[1] if head else state.known[0]
+            kept = exp32(np.float32(np.int32(state.last[last + head] - clock)) / memory)
+            seen *= kept
+        share = ONE / (seen + strength)
+        room.levels[context, head] = level_of(seen)
+        room.gains[head] = kept * share if seen > LEAST else ZERO
+        room.pulls[head] = strength * share if seen > LEAST else ONE
+    for lane in range(heads.first[low] & POSITIVE, (heads.first[high] + heads.symbols[high]) & POSITIVE):
         head = heads.of_lane[lane] & POSITIVE
-        before = room.estimates[parent, lane]
-        now = state.counts[start + lane] * room.gains[head] + before * room.pulls[head]
-        room.estimates[context + 1, lane] = now
-        room.inputs[context, lane] = log32(now / before)
+        estimates[lane] = logs[lane] = state.counts[start + lane] * room.gains[head] + before[lane] * room.pulls[head]
+    log_lanes(logs, heads.begin[low], heads.end[high])
+
+
+@inlined
+def sum_weights(heads: Heads, state: ContextState, contexts: int, low: int, high: int, room: Scratch) -> None:
+    """Writes the sums of the weights of both regressions."""
+    begin, end = heads.begin[low] // BLOCK, heads.end[high] // BLOCK
+    for which in range(2):
+        sums = room.inputs[contexts + which]
+        for block in range(begin, end):
+            start = (block * BLOCK) & POSITIVE
+            for lane in range(BLOCK):
+                sums[start + lane] = ZERO
+        for term in range(len(room.terms)):
+            value, at = room.values[term], (room.terms[term] + which * heads.lanes) & POSITIVE
+            for block in range(begin, end):
+                start = (block * BLOCK) & POSITIVE
+                for lane in range(BLOCK):
+                    sums[start + lane] += value * state.weights[at + start + lane]
 
 
 @inlined
@@ -352,29 +366,26 @@ def estimate(
     places: Places, heads: Heads, state: ContextState, regression: bool, low: int, high: int, room: Scratch
 ) -> None:
     """Writes what the whole, the contexts and the regressions say to the heads from `low` to `high`, and the levels."""
-    contexts, begin, end = len(places.table), heads.begin[low] & POSITIVE, heads.end[high] & POSITIVE
-    estimate_whole(heads, state, begin, end, room)
+    contexts = len(places.table)
+    estimate_whole(heads, state, low, high, room)
     for context in range(contexts):
-        estimate_context(places, heads, state, context, begin, end, room)
-    for hand in range(heads.padded):
-        room.levels[contexts + 2, hand] = room.levels[places.identity, hand] if places.identity >= 0 else 0
-    for which in range(2):
-        for lane in range(begin, end):
-            room.inputs[contexts + which, lane] = 0
+        estimate_context(places, heads, state, context, low, high, room)
+    for head in range(low, high + 1):
+        room.levels[contexts + 2, head] = room.levels[places.identity, head] if places.identity >= 0 else 0
     if regression:
-        for term in range(len(room.terms)):
-            value, at = room.values[term], room.terms[term] & POSITIVE
-            for which in range(2):
-                for lane in range(begin, end):
-                    room.inputs[contexts + which, lane] += value * state.weights[at + which * heads.lanes + lane]
+        sum_weights(heads, state, contexts, low, high, room)
     for place in range(contexts + 2):
+        inputs, now = room.inputs[place], room.logs[place + 1]
+        before = room.logs[places.parent[place] + 1 if place < contexts else 0]
         for head in range(low, high + 1):
             mean, first, count = ZERO, heads.first[head] & POSITIVE, heads.symbols[head]
             for lane in range(first, first + count):
-                mean += room.inputs[place, lane]
+                if place < contexts:
+                    inputs[lane] = now[lane] - before[lane]
+                mean += inputs[lane]
             mean /= np.float32(count)
             for lane in range(first, first + count):
-                room.inputs[place, lane] -= mean
+                inputs[lane] -= mean
 
 
 @inlined
@@ -389,7 +400,7 @@ def stack(
             own = state.stacks[0, head, place, levels[place, head] & POSITIVE]
             room.strengths[place, head] = own + state.stacks[1, head, place, level & POSITIVE]
     for lane in range(begin, end):
-        room.sums[lane] = room.logs[lane]
+        room.sums[lane] = room.logs[0, lane]
     for place in range(len(inputs)):
         for lane in range(begin, end):
             room.sums[lane] += room.strengths[place, heads.of_lane[lane] & POSITIVE] * inputs[place, lane]
@@ -401,7 +412,7 @@ def stack(
 def regress(heads: Heads, contexts: int, low: int, high: int, floor: float, room: Scratch) -> None:
     """Writes what the first regression says alone to the heads from `low` to `high`."""
     for lane in range(heads.begin[low] & POSITIVE, heads.end[high] & POSITIVE):
-        room.sums[lane] = room.logs[lane] + room.inputs[contexts, lane]
+        room.sums[lane] = room.logs[0, lane] + room.inputs[contexts, lane]
     for head in range(low, high + 1):
         soften(room.sums, heads.first[head] & POSITIVE, heads.symbols[head], floor, room.alone)
 
