@@ -145,7 +145,7 @@ class Scratch(NamedTuple):
     estimates: Array  # float32 [1 + C, lanes]: of the whole, then of the contexts
     inputs: Array  # float32 [K, lanes]
     strengths: Array  # float32 [K, padded heads]: the weights of inputs
-    logs: Array  # float32 [1 + K, lanes]: their logarithms; the last two rows are not used
+    logs: Array  # float32 [(1 + C) * lanes]: their logarithms, in the blocks of the heads that are estimated
     sums: Array  # float32 [lanes]
     stacked: Array  # float32 [lanes]
     alone: Array  # float32 [lanes]
@@ -202,7 +202,7 @@ def scratch_for(layout: ContextLayout) -> Scratch:
     return Scratch(
         wholes(len(layout.column_sizes)), wholes(len(places.first)), wholes(len(places.first)), wholes(terms),
         numbers(terms), wholes(inputs + 1, padded), numbers(padded), numbers(padded), numbers(inputs - 1, lanes),
-        numbers(inputs, lanes), numbers(inputs, padded), numbers(inputs + 1, lanes), numbers(lanes), numbers(lanes), numbers(lanes),
+        numbers(inputs, lanes), numbers(inputs, padded), numbers((inputs - 1) * lanes), numbers(lanes), numbers(lanes), numbers(lanes),
         numbers(lanes), numbers(outcomes), numbers(M, outcomes), numbers(M, outcomes), numbers(len(HEDGES), M),
         numbers(len(HEDGES), outcomes), numbers(inputs, lanes), wholes(inputs + 1, padded),
     )  # fmt: skip
@@ -300,23 +300,15 @@ def level_of(count: float) -> int:
 
 
 @inlined
-def log_lanes(values: Array, begin: int, end: int) -> None:
-    """Takes the logarithms of whole blocks."""
-    for block in range(begin // BLOCK, end // BLOCK):
-        start = (block * BLOCK) & POSITIVE
-        for lane in range(BLOCK):
-            values[start + lane] = log32(values[start + lane])
-
-
-@inlined
 def estimate_whole(heads: Heads, state: ContextState, low: int, high: int, room: Scratch) -> None:
     """Writes what the whole says to the heads from `low` to `high`."""
     for head in range(low, high + 1):
         room.gains[head] = ONE / (np.float32(state.whole[heads.lanes + head]) + heads.prior_sums[head])
+    begin = heads.begin[low]
     for lane in range(heads.first[low] & POSITIVE, (heads.first[high] + heads.symbols[high]) & POSITIVE):
         count = np.float32(state.whole[lane]) + heads.prior[lane]
-        room.estimates[0, lane] = room.logs[0, lane] = count * room.gains[heads.of_lane[lane] & POSITIVE]
-    log_lanes(room.logs[0], heads.begin[low], heads.end[high])
+        said = count * room.gains[heads.of_lane[lane] & POSITIVE]
+        room.estimates[0, lane] = room.logs[(lane - begin) & POSITIVE] = said
 
 
 @inlined
@@ -326,7 +318,8 @@ def estimate_context(
     """Writes what a context says to the heads from `low` to `high`, and how much is known of it."""
     table, strength, parent = places.table[context], places.strength[context], (places.parent[context] + 1) & POSITIVE
     start, last, memory = room.rows[table] & POSITIVE, room.lasts[table] & POSITIVE, places.memory[table]
-    estimates, logs, before = room.estimates[context + 1], room.logs[context + 1], room.estimates[parent]
+    estimates, before = room.estimates[context + 1], room.estimates[parent]
+    at = (context + 1) * (heads.end[high] - heads.begin[low]) - heads.begin[low]
     for head in range(low & POSITIVE, high + 1):
         seen, kept = state.counts[start + heads.lanes + head], ONE
         if memory > 0:
@@ -339,8 +332,8 @@ def estimate_context(
         room.pulls[head] = strength * share if seen > LEAST else ONE
     for lane in range(heads.first[low] & POSITIVE, (heads.first[high] + heads.symbols[high]) & POSITIVE):
         head = heads.of_lane[lane] & POSITIVE
-        estimates[lane] = logs[lane] = state.counts[start + lane] * room.gains[head] + before[lane] * room.pulls[head]
-    log_lanes(logs, heads.begin[low], heads.end[high])
+        now = state.counts[start + lane] * room.gains[head] + before[lane] * room.pulls[head]
+        estimates[lane] = room.logs[(at + lane) & POSITIVE] = now
 
 
 @inlined
@@ -366,22 +359,24 @@ def estimate(
     places: Places, heads: Heads, state: ContextState, regression: bool, low: int, high: int, room: Scratch
 ) -> None:
     """Writes what the whole, the contexts and the regressions say to the heads from `low` to `high`, and the levels."""
-    contexts = len(places.table)
+    contexts, begin, span = len(places.table), heads.begin[low], heads.end[high] - heads.begin[low]
     estimate_whole(heads, state, low, high, room)
     for context in range(contexts):
         estimate_context(places, heads, state, context, low, high, room)
     for head in range(low, high + 1):
         room.levels[contexts + 2, head] = room.levels[places.identity, head] if places.identity >= 0 else 0
+    for place in range((contexts + 1) * span):
+        room.logs[place] = log32(room.logs[place])
     if regression:
         sum_weights(heads, state, contexts, low, high, room)
     for place in range(contexts + 2):
-        inputs, now = room.inputs[place], room.logs[place + 1]
-        before = room.logs[places.parent[place] + 1 if place < contexts else 0]
+        inputs, now = room.inputs[place], (place + 1) * span - begin
+        before = (places.parent[place] + 1) * span - begin if place < contexts else 0
         for head in range(low, high + 1):
             mean, first, count = ZERO, heads.first[head] & POSITIVE, heads.symbols[head]
             for lane in range(first, first + count):
                 if place < contexts:
-                    inputs[lane] = now[lane] - before[lane]
+                    inputs[lane] = room.logs[(now + lane) & POSITIVE] - room.logs[(before + lane) & POSITIVE]
                 mean += inputs[lane]
             mean /= np.float32(count)
             for lane in range(first, first + count):
@@ -400,7 +395,7 @@ def stack(
             own = state.stacks[0, head, place, levels[place, head] & POSITIVE]
             room.strengths[place, head] = own + state.stacks[1, head, place, level & POSITIVE]
     for lane in range(begin, end):
-        room.sums[lane] = room.logs[0, lane]
+        room.sums[lane] = room.logs[lane - begin]
     for place in range(len(inputs)):
         for lane in range(begin, end):
             room.sums[lane] += room.strengths[place, heads.of_lane[lane] & POSITIVE] * inputs[place, lane]
@@ -411,8 +406,9 @@ def stack(
 @inlined
 def regress(heads: Heads, contexts: int, low: int, high: int, floor: float, room: Scratch) -> None:
     """Writes what the first regression says alone to the heads from `low` to `high`."""
-    for lane in range(heads.begin[low] & POSITIVE, heads.end[high] & POSITIVE):
-        room.sums[lane] = room.logs[0, lane] + room.inputs[contexts, lane]
+    begin = heads.begin[low] & POSITIVE
+    for lane in range(begin, heads.end[high] & POSITIVE):
+        room.sums[lane] = room.logs[lane - begin] + room.inputs[contexts, lane]
     for head in range(low, high + 1):
         soften(room.sums, heads.first[head] & POSITIVE, heads.symbols[head], floor, room.alone)
 
@@ -529,7 +525,7 @@ def read_whole(memo: Array, place: int) -> int:
     return value
 
 
-@compiled
+@inlined
 def teach_head(
     places: Places, heads: Heads, switches: Switches, state: ContextState, head: int, target: int, memo: Array,
     known: int, room: Scratch,
@@ -569,8 +565,6 @@ def sort(values: Array) -> None:
 @compiled
 def sample_numbers(places: Places, state: ContextState, dense: Array) -> None:
     """Notes the numbers of a row, and draws the edges of their bins once there are enough."""
-    if places.numbers == 0 or state.known[2] >= SAMPLE:
-        return
     for number in range(places.numbers):
         value = dense[number]
         value = np.float32(0) if np.isnan(value) else min(max(value, np.float32(-1e30)), np.float32(1e30))
@@ -660,7 +654,7 @@ def add_up(heads: Heads, h: Array, g: Array, out: Array) -> None:
         out[symbol] = max(out[symbol], SMALLEST)
 
 
-@compiled
+@inlined
 def predict_row(
     places: Places, heads: Heads, switches: Switches, state: ContextState, symbols: Array, dense: Array, room: Scratch,
     said: Array, memo: Array,
@@ -695,7 +689,7 @@ def predict_row(
         write_memo(heads, outcomes, room, memo)
 
 
-@compiled
+@inlined
 def nowcast_row(
     places: Places, heads: Heads, switches: Switches, state: ContextState, symbols: Array, dense: Array, z: int,
     room: Scratch, said: Array,
@@ -708,21 +702,21 @@ def nowcast_row(
         said[symbol] = log32(room.stacked[heads.first[1 + z] + symbol])
 
 
-@compiled
+@inlined
 def learn_proxy(
     places: Places, heads: Heads, switches: Switches, state: ContextState, symbols: Array, dense: Array, z: int, y: int,
     memo: Array, room: Scratch,
 ) -> None:  # fmt: skip
     """Learns a proxy; y is known (not -1) where the outcome was learnt before."""
-    sample_numbers(places, state, dense)
+    if places.numbers > 0 and state.known[2] < SAMPLE:
+        sample_numbers(places, state, dense)
     locate(places, heads, state, symbols, dense, room)
-    teach_head(places, heads, switches, state, 0, z, memo, 0, room)
-    if y >= 0:
-        teach_head(places, heads, switches, state, 1 + z, y, memo, 1, room)
+    for step in range(2 if y >= 0 else 1):
+        teach_head(places, heads, switches, state, step * (1 + z), y if step else z, memo, step, room)
     state.known[0] += 1
 
 
-@compiled
+@inlined
 def learn_outcome(
     places: Places, heads: Heads, switches: Switches, state: ContextState, symbols: Array, dense: Array, z: int, y: int,
     memo: Array, room: Scratch,
@@ -754,7 +748,6 @@ def learn_outcome(
             slope = mean - room.members[member, y]
             state.combination[0, member, level] -= slope / (state.combination[1, member, level] + WEIGHT_RIDGE)
     locate(places, heads, state, symbols, dense, room)
-    teach_head(places, heads, switches, state, len(heads.symbols) - 1, y, memo, 1, room)
-    if z >= 0:
-        teach_head(places, heads, switches, state, 1 + z, y, memo, 1, room)
+    for step in range(2 if z >= 0 else 1):
+        teach_head(places, heads, switches, state, 1 + z if step else len(heads.symbols) - 1, y, memo, 1, room)
     state.known[1] += 1
