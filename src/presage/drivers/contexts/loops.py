@@ -7,7 +7,6 @@ import numpy as np
 
 from presage.forecasters.contexts import kernels
 from presage.forecasters.contexts.kernels import (
-    HEDGES,
     ContextState,
     M,
     Scratch,
@@ -17,7 +16,7 @@ from presage.forecasters.contexts.kernels import (
     nowcast_row,
     predict_row,
 )
-from presage.forecasters.contexts.layout import Heads, Places, Switches
+from presage.forecasters.contexts.layout import HEDGES, Heads, Places, Switches
 from presage.spaces import Array
 
 SOURCE = zlib.crc32(Path(kernels.__file__).read_bytes())

@@ -38,10 +38,13 @@ from presage.forecasters.contexts.layout import (
 from presage.spaces import Array
 
 Function = Callable[..., Any]
-compiled: Callable[[Function], Function] = numba.njit(
-    cache=True, nogil=True, error_model="numpy", _nrt=False
+njit: Function = numba.njit  # its stubs lack some options
+compiled: Callable[[Function], Function] = njit(cache=True, nogil=True, error_model="numpy", _nrt=False)
+inlined: Callable[[Function], Function] = njit(
+    nogil=True, error_model="numpy", _nrt=False, forceinline=True, no_cpython_wrapper=True, no_cfunc_wrapper=True
 )
-inlined: Callable[[Function], Function] = numba.njit(nogil=True, error_model="numpy", _nrt=False, forceinline=True)
+"""Into the loops of `presage.drivers.contexts.loops`, which alone can be called from Python. Nothing here makes an
+array, and without `_nrt` numba would count references at every call, which takes half of the time."""
 
 M = len(MEMBERS)
 GAMMAS = np.array([gamma for gamma, _ in HEDGES], np.float32)
@@ -75,9 +78,8 @@ MIX = np.int64(0x5851F42D4C957F2D)
 MASK = np.int64(0x7FFFFFFFFFFFFFFF)
 
 
-
 @inlined
-def exp32(value: float) -> float:
+def exp32(value: Any) -> np.float32:
     """The exponential of a float32 within 2 units of its last place, at the nearest of -87 and 87.
 
     Unlike those of the library, it and `log32` compile to vector code, and are the same on every machine.
@@ -97,7 +99,7 @@ def exp32(value: float) -> float:
 
 
 @inlined
-def log32(value: float) -> float:
+def log32(value: np.float32) -> np.float32:
     """The logarithm of a float32 within 2 units of its last place; the value is above 1e-37 and finite."""
     bits = np.float32(value).view(np.int32)
     doublings = np.int32(np.int32(bits - HALF_BITS) >> MANTISSA)
@@ -209,7 +211,7 @@ def scratch_for(layout: ContextLayout) -> Scratch:
 
 
 @inlined
-def key_row(columns: Array, sizes: Array, rows: int, hashes: bool, values: Array) -> int:
+def key_row(columns: Array, sizes: Array, rows: int, hashes: bool, values: Array) -> np.int64:
     """The row that the values of some columns name: mixed radix, or a hash."""
     row = np.int64(0)
     if not hashes:
@@ -225,7 +227,7 @@ def key_row(columns: Array, sizes: Array, rows: int, hashes: bool, values: Array
 
 
 @inlined
-def fine_bin(value: float) -> int:
+def fine_bin(value: float) -> np.int64:
     """The bin of a number by its size, 16 for each doubling."""
     if value == 0:
         return np.int64(0)
@@ -256,7 +258,9 @@ def locate(places: Places, heads: Heads, state: ContextState, symbols: Array, de
         room.values[base + number] = scaled
     width = heads.lanes + heads.padded
     for table in range(len(places.first)):
-        row = key_row(places.columns[table], places.sizes[table], places.rows[table], places.hashes[table], room.columns)
+        row = key_row(
+            places.columns[table], places.sizes[table], places.rows[table], places.hashes[table], room.columns
+        )
         room.rows[table] = (places.first[table] + row) * width
         room.lasts[table] = (places.last[table] + row) * heads.padded
     for term in range(len(places.term_first)):
@@ -288,7 +292,7 @@ def soften(sums: Array, first: int, count: int, floor: float, out: Array) -> Non
 
 
 @inlined
-def level_of(count: float) -> int:
+def level_of(count: float) -> np.int64:
     """How much is known: 0 for nothing, up to 5 from 200 rows on."""
     return (
         np.int64(count > LEAST)
@@ -517,7 +521,7 @@ def write_whole(memo: Array, place: int, value: int) -> None:
 
 
 @inlined
-def read_whole(memo: Array, place: int) -> int:
+def read_whole(memo: Array, place: int) -> np.int64:
     """The whole number in four bytes of a memo."""
     value = np.int64(0)
     for byte in range(4):
@@ -562,7 +566,7 @@ def sort(values: Array) -> None:
         values[gap] = value
 
 
-@compiled
+@inlined
 def sample_numbers(places: Places, state: ContextState, dense: Array) -> None:
     """Notes the numbers of a row, and draws the edges of their bins once there are enough."""
     for number in range(places.numbers):

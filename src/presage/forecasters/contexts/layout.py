@@ -1,4 +1,4 @@
-"""What the default forecaster keeps of an instance: columns, tables, contexts and terms, and where they lie in memory."""
+"""What the default forecaster keeps of an instance: columns, tables, contexts, terms, and where they lie."""
 
 import math
 from collections.abc import Sequence
@@ -338,7 +338,9 @@ class ContextLayout:
     def switches(self) -> Switches:
         """The parts that loops can leave out."""
         parts = self.settings
-        return Switches(parts.regression, parts.regression and parts.boosting, parts.stacking, parts.logistic, parts.share)
+        return Switches(
+            parts.regression, parts.regression and parts.boosting, parts.stacking, parts.logistic, parts.share
+        )
 
     @property
     def memo_width(self) -> int:
