@@ -79,7 +79,7 @@ MASK = np.int64(0x7FFFFFFFFFFFFFFF)
 
 
 @inlined
-def exp32(value: Any) -> np.float32:
+def exp32(value: Any) -> Any:
     """The exponential of a float32 within 2 units of its last place, at the nearest of -87 and 87.
 
     Unlike those of the library, it and `log32` compile to vector code, and are the same on every machine.
@@ -204,8 +204,8 @@ def scratch_for(layout: ContextLayout) -> Scratch:
     return Scratch(
         wholes(len(layout.column_sizes)), wholes(len(places.first)), wholes(len(places.first)), wholes(terms),
         numbers(terms), wholes(inputs + 1, padded), numbers(padded), numbers(padded), numbers(inputs - 1, lanes),
-        numbers(inputs, lanes), numbers(inputs, padded), numbers((inputs - 1) * lanes), numbers(lanes), numbers(lanes), numbers(lanes),
-        numbers(lanes), numbers(outcomes), numbers(M, outcomes), numbers(M, outcomes), numbers(len(HEDGES), M),
+        numbers(inputs, lanes), numbers(inputs, padded), numbers((inputs - 1) * lanes), numbers(lanes), numbers(lanes),
+        numbers(lanes), numbers(lanes), numbers(outcomes), numbers(M, outcomes), numbers(M, outcomes), numbers(len(HEDGES), M),
         numbers(len(HEDGES), outcomes), numbers(inputs, lanes), wholes(inputs + 1, padded),
     )  # fmt: skip
 

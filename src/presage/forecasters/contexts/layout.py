@@ -270,7 +270,7 @@ class ContextLayout:
         features, sizes = self.spaces.features, self.column_sizes
         most = self.settings.buckets
         rooms = [_room([sizes[column] for column in table.columns], self._most(table.columns)) for table in tables]
-        terms = [(column,) for column in range(len(sizes))]
+        terms: list[tuple[int, ...]] = [(column,) for column in range(len(sizes))]
         terms += list(combinations(self.low[:MOST_PAIRED], 2)) if self.settings.regression else []
         share = max(64, most // max(len(terms) + len(features.sets), 1))
         term_rooms = [_room([sizes[column] for column in term], share) for term in terms]
