@@ -205,8 +205,8 @@ def scratch_for(layout: ContextLayout) -> Scratch:
         wholes(len(layout.column_sizes)), wholes(len(places.first)), wholes(len(places.first)), wholes(terms),
         numbers(terms), wholes(inputs + 1, padded), numbers(padded), numbers(padded), numbers(inputs - 1, lanes),
         numbers(inputs, lanes), numbers(inputs, padded), numbers((inputs - 1) * lanes), numbers(lanes), numbers(lanes),
-        numbers(lanes), numbers(lanes), numbers(outcomes), numbers(M, outcomes), numbers(M, outcomes), numbers(len(HEDGES), M),
-        numbers(len(HEDGES), outcomes), numbers(inputs, lanes), wholes(inputs + 1, padded),
+        numbers(lanes), numbers(lanes), numbers(outcomes), numbers(M, outcomes), numbers(M, outcomes),
+        numbers(len(HEDGES), M), numbers(len(HEDGES), outcomes), numbers(inputs, lanes), wholes(inputs + 1, padded),
     )  # fmt: skip
 
 
