@@ -18,7 +18,7 @@ from presage.forecasters.catalogue import chosen_forecasters
 from presage.forecasters.contract import Forecaster
 from presage.logs.rows import LogRows
 from presage.logs.signals import NEVER_AT
-from presage.spaces import EMPTY, Array, Instance, Spaces
+from presage.spaces import EMPTY, Array, Instance
 from presage.task.features import Category, SetFeature
 from presage.task.task import Task, Vocabulary
 
@@ -70,15 +70,15 @@ def forecaster_of(task: Task, choice: ModelChoice, vocabularies: Vocabularies) -
 
     Where it counts, a category has one symbol more than values: that of a value the log never showed.
     """
-    proxies, outcomes = len(task.proxy(choice.proxy).values), len(task.outcome.values)
-    features, groups = task.features(vocabularies), groups_of(task)
-    found = chosen_forecasters((choice.forecaster,), Spaces(features, proxies, outcomes), groups)[choice.forecaster]
+    spaces, groups = task.spaces(vocabularies, choice.proxy), groups_of(task)
+    found = chosen_forecasters((choice.forecaster,), spaces, groups)[choice.forecaster]
     if not can_count(found):
         return found
+    features = spaces.features
     symbols = list(features.symbols)
     for place in unlisted(task):
         symbols[place] += 1
-    spaces = Spaces(replace(features, symbols=tuple(symbols)), proxies, outcomes)
+    spaces = replace(spaces, instances=replace(features, symbols=tuple(symbols)))
     return chosen_forecasters((choice.forecaster,), spaces, groups)[choice.forecaster]
 
 

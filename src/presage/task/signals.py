@@ -1,7 +1,7 @@
 """Proxies and outcomes: what they are, and how the task file declares them."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from presage.errors import SettingError
 from presage.task.edges import NumberCuts, edge_labels, read_cuts
@@ -54,6 +54,7 @@ class Signal:
     horizon: Span
     absent: str | None
     source: Labelled | HappenedAt | CountedEvents | First
+    features: tuple[str, ...] = ()  # symbol columns of an instance that belong to a proxy: its `with`
 
     @property
     def on_events(self) -> bool:
@@ -115,6 +116,8 @@ def read_signal(section: TaskSection, name: str, rows: bool = False) -> Signal:
         signal = _happened(section, name, rows)
     else:
         signal = _labelled(section, name, rows)
+    if name != "outcome" and section.has("with"):
+        signal = replace(signal, features=section.texts("with"))
     section.finish()
     return signal
 
