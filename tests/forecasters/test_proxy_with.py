@@ -104,20 +104,24 @@ def test_tables_are_plain_loops_over_proxy_and_feature(kind: str) -> None:
     whole_and_own = lambda x: [(), (x[0],)]  # noqa: E731
     wanted = plain_losses(dealt, lambda x: [(), (x[1],)], whole_and_own, ([2.0, 4.0], [3.0, 4.0]))
     assert np.abs(play(factored_table(SMALL, shrinkage=4.0), dealt, 0) - wanted).max() < 1e-6
-    # The residual bends that towards the instance; the group lies between.
+    # The residual bends that towards the instance, each with its value of the feature; the group lies between.
     wanted = plain_losses(
-        dealt, lambda x: [(), (x[1],), (x[2],), (x[0],)], lambda x: [(), (x[2],), (x[0],)], ([2.0] * 4, [3.0, 4.0, 4.0])
+        dealt,
+        lambda x: [(), (x[1],), (x[1], x[2]), (x[0], x[1])],
+        lambda x: [(), (x[2],), (x[0],)],
+        ([2.0] * 4, [3.0, 4.0, 4.0]),
     )
     assert np.abs(play(residual_table(SMALL, shrinkage=4.0, kappa=2.0, groups=((2,),)), dealt, 0) - wanted).max() < 1e-6
 
 
 @pytest.mark.parametrize(("own", "levels"), [
-    ((1,), [(), (1,), (1, 2), (0,)]),
-    ((2,), [(), (2,), (1,), (1, 2), (0,)]),
-    ((1, 2), [(), (1,), (1, 2), (0,)]),
-    ((1, 3), [(), (1,), (1, 3), (1, 2), (0,)]),
+    ((), [(), (1,), (1, 2), (0,)]),
+    ((1,), [(), (1,), (1, 2), (0, 1)]),
+    ((2,), [(), (2,), (1, 2), (0, 2)]),
+    ((1, 2), [(), (1,), (1, 2), (0, 1, 2)]),
+    ((1, 3), [(), (1,), (1, 3), (1, 2, 3), (0, 1, 3)]),
 ])  # fmt: skip
-def test_what_belongs_to_the_proxy_comes_after_coarser_groups(own: Key, levels: list[Key]) -> None:
+def test_what_belongs_to_the_proxy_stays_from_its_level_on(own: Key, levels: list[Key]) -> None:
     spaces = Spaces(Features(symbols=(6, 3, 2, 2)), 3, 2, proxy_with=own)
     structure = residual_table(spaces, shrinkage=4.0, groups=((1,), (1, 2))).structure
     assert [key.columns for key in structure.g.keys] == levels  # type: ignore[union-attr]
@@ -229,7 +233,7 @@ def test_a_state_belongs_to_what_the_proxy_is_told_with() -> None:
 
 @pytest.mark.parametrize("wrong", [(0,), (3,), (-1,), (1, 1)])
 def test_columns_that_cannot_belong_to_a_proxy_are_refused(wrong: Key) -> None:
-    with pytest.raises(SpaceError, match="symbol columns after the first: .*name columns 1 to 2, each once"):
+    with pytest.raises(SpaceError, match=r"symbol columns after the first: .*name columns 1 to 2, each once"):
         replace(SMALL, proxy_with=wrong)
     with pytest.raises(SpaceError, match="no other column"):
         Spaces(10, 3, 2, proxy_with=(1,))

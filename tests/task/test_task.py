@@ -137,7 +137,7 @@ horizon = "1 day"
     task = read_task(f"{head}{first}{second}[outcome]{tail.split('[outcome]')[1]}")
     assert [proxy.features for proxy in task.proxies] == [("open",), ()]
     broken = f"{head}{first}{second.replace('[proxy.read]', '[proxy.read]' + chr(10) + 'with = 3')}[outcome]"
-    with pytest.raises(SettingError, match="proxy.read.with must be a list of words"):
+    with pytest.raises(SettingError, match=r"proxy.read.with must be a list of words"):
         read_task(broken + tail.split("[outcome]")[1])
 
 
@@ -213,7 +213,7 @@ def test_a_proxy_may_not_make_too_many_symbols() -> None:
         ("[proxy]", "[proxy]\nwith = ['commit']", "proxy.with names no feature with .*'commit'; did you mean commits"),
         ("[proxy]", "[proxy]\nwith = ['size']", "proxy.with names no feature with .*'size'; choose one of language"),
         ("[proxy]", "[proxy]\nwith = ['repository']", "proxy.with names what tells instances apart: .*leave it out"),
-        ("[proxy]", "[proxy]\nwith = ['age']", "proxy.with names a number, .*give it edges: age = { kind = \"count\""),
+        ("[proxy]", "[proxy]\nwith = ['age']", 'proxy.with names a number, .*give it edges: age = { kind = "count"'),
         ("[proxy]", "[proxy]\nwith = ['tags']", "proxy.with names a set, .*name a category"),
         ("[proxy]", "[proxy]\nwith = ['at']", "proxy.with names a timestamp: found 'at'; name a part .*at.hour"),
         ("[proxy]", "[proxy]\nwith = []", "proxy.with must be a list of words"),

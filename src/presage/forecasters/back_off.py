@@ -101,12 +101,15 @@ class Prior:
     def residual(self, spaces: Spaces, kappa: float) -> BackOff:
         """The chain for g_x(y|z), from the shared g(y|z) through the groups to the instance.
 
-        The features that belong to the proxy come before the groups, but for groups that are coarser.
+        With features that belong to the proxy every level has them, but for groups that are coarser: otherwise a level
+        with many outcomes would forget what they say.
         """
-        levels, own = list(self.groups), set(spaces.proxy_with)
-        if own and own not in map(set, levels):
-            levels.insert(sum(set(group) < own for group in levels), spaces.proxy_with)
-        keys = (table_key(spaces.features, columns, self.buckets) for columns in (*levels, (0,)))
+        levels, own = (*self.groups, (0,)), set(spaces.proxy_with)
+        if own:
+            coarser = [columns for columns in levels if set(columns) < own]
+            finer = [tuple(sorted(own.union(columns))) for columns in levels[len(coarser) :]]
+            levels = tuple(dict.fromkeys([*coarser, spaces.proxy_with, *finer]))
+        keys = (table_key(spaces.features, columns, self.buckets) for columns in levels)
         return BackOff((WHOLE, *keys), (spaces.proxies,), spaces.outcomes, self.alpha, kappa)
 
     def shared(self, spaces: Spaces) -> BackOff:
