@@ -25,7 +25,7 @@ from tests.service.running import until
 from tests.service.shop import DAY, START, happenings, request, write_task
 
 EVENTS = Limits(clock="events")
-BEFORE, OWN = '[proxy]\nvalues', '[proxy]\nwith = ["genre"]\nvalues'
+BEFORE, OWN = "[proxy]\nvalues", '[proxy]\nwith = ["genre"]\nvalues'
 
 
 def told(folder: Path, kind: str) -> Path:

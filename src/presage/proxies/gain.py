@@ -163,7 +163,7 @@ def gain_of_rows(log: PredictionRows, candidate: ProxyCandidate) -> Gains:
 
 
 def expected_addition(log: PredictionRows, candidate: ProxyCandidate) -> Estimate | None:
-    """What the features that belong to a proxy add to `Gain.launched`: g with against g without them; None if none do."""
+    """What the features of a proxy add to `Gain.launched`: g with them against g without; None where it has none."""
     if candidate.features is None:
         return None
     proxies, _, pairs = _feeds(log, candidate)
