@@ -81,7 +81,9 @@ class Features:
 class Spaces:
     """The instances, proxies and outcomes of a problem; symbols count from 0.
 
-    `instances` is how many there are, or `Features` when an instance is more than a symbol.
+    `instances` is how many there are, or `Features` when an instance is more than a symbol. `proxy_with` are the symbol
+    columns of an instance that belong to its proxy: what an outcome is like then depends on both. The first, the
+    identity, is none of them.
 
     >>> Spaces(instances=10, proxies=4, outcomes=5).encode(3).symbols
     array([3], dtype=int32)
@@ -90,12 +92,19 @@ class Spaces:
     instances: int | Features
     proxies: int
     outcomes: int
+    proxy_with: tuple[int, ...] = ()
 
     def __post_init__(self) -> None:
         if not isinstance(self.instances, Features):
             object.__setattr__(self, "instances", _size("instances", self.instances))
         object.__setattr__(self, "proxies", _size("proxies", self.proxies))
         object.__setattr__(self, "outcomes", _size("outcomes", self.outcomes))
+        columns = tuple(sorted(int(column) for column in self.proxy_with))
+        last = len(self.features.symbols) - 1
+        if len(set(columns)) < len(columns) or any(not 1 <= column <= last for column in columns):
+            remedy = f"name columns 1 to {last}, each once" if last > 0 else "leave it out: there is no other column"
+            raise SpaceError("proxy_with must name symbol columns after the first", self.proxy_with, remedy)
+        object.__setattr__(self, "proxy_with", columns)
 
     @cached_property
     def features(self) -> Features:

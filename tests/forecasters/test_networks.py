@@ -47,8 +47,8 @@ def test_the_residual_loss_gives_no_gradient_to_the_first_tower() -> None:
     table = jax.random.normal(jax.random.key(1), (3, 2))
 
     def objective(table: Array) -> Array:
-        delta = plan.logits(tower, batch.x, residual_inputs(table, batch.z))
-        return residual_loss(delta, table=table, clip=10.0, z=batch.z, y=batch.y, weight=batch.weight)
+        delta = plan.logits(tower, batch.x, residual_inputs(table[batch.z], batch.z, len(table)))
+        return residual_loss(delta, logits=table[batch.z], clip=10.0, y=batch.y, weight=batch.weight)
 
     loss, gradient = jax.value_and_grad(objective)(table)
     assert loss > 0

@@ -120,6 +120,40 @@ def test_a_task_without_categories_has_no_identity() -> None:
     assert read_task(text).symbols == ()
 
 
+def test_features_that_belong_to_a_proxy_are_columns_of_its_spaces() -> None:
+    task = read_task(TASK.replace("[proxy]", "[proxy]\nwith = ['at.month', 'commits']"))
+    sizes = {"language": Vocabulary(()), "repository": Vocabulary(("a", "b")), "tags": Vocabulary(("x",))}
+    spaces = task.spaces(sizes)
+    assert [task.symbols[column] for column in spaces.proxy_with] == ["commits", "at.month"]
+    assert read_task(TASK).spaces(sizes).proxy_with == ()
+
+
+def test_each_candidate_has_its_own_features() -> None:
+    signal = """values = ["no", "yes"]
+horizon = "1 day"
+"""
+    first, second = f"[proxy.opened]\nwith = ['open']\n{signal}", f"[proxy.read]\n{signal}"
+    head, tail = TASK.split("[proxy]")
+    task = read_task(f"{head}{first}{second}[outcome]{tail.split('[outcome]')[1]}")
+    assert [proxy.features for proxy in task.proxies] == [("open",), ()]
+    broken = f"{head}{first}{second.replace('[proxy.read]', '[proxy.read]' + chr(10) + 'with = 3')}[outcome]"
+    with pytest.raises(SettingError, match=r"proxy.read.with must be a list of words"):
+        read_task(broken + tail.split("[outcome]")[1])
+
+
+def test_a_proxy_may_not_make_too_many_symbols() -> None:
+    """3 values with 64 languages and 24 hours are 4,608 symbols; whatever a log tells counts as what is declared."""
+    task = read_task(TASK.replace("[proxy]", "[proxy]\nwith = ['language', 'at.hour']"))
+    sizes = {"language": Vocabulary(()), "repository": Vocabulary(("a",)), "tags": Vocabulary(("x",))}
+    assert task.spaces(sizes).proxy_with
+    task = read_task(TASK.replace("[proxy]", "[proxy]\nwith = ['language']").replace("hashed = 64", "missing = 'none'"))
+    most = tuple(map(str, range(3333)))
+    assert task.spaces(sizes | {"language": Vocabulary(most)}).proxy_with
+    words = r"proxy.with makes more than 10,000 symbols: found .3 x 3334 = 10,002.; leave out the feature"
+    with pytest.raises(SettingError, match=words):
+        task.spaces(sizes | {"language": Vocabulary((*most, "last"))})
+
+
 @pytest.mark.parametrize(
     ("old", "new", "words"),
     [
@@ -176,6 +210,15 @@ def test_a_task_without_categories_has_no_identity() -> None:
         ),
         ("[instance]", "[instance]\n'a.b' = { kind = 'number' }", "instance.a.b has a dot in its name"),
         ("[outcome]", "[proxy.fast]\nvalues = [1, 2]\n[outcome]", "proxy.values stands beside named candidates"),
+        ("[proxy]", "[proxy]\nwith = ['commit']", "proxy.with names no feature with .*'commit'; did you mean commits"),
+        ("[proxy]", "[proxy]\nwith = ['size']", "proxy.with names no feature with .*'size'; choose one of language"),
+        ("[proxy]", "[proxy]\nwith = ['repository']", "proxy.with names what tells instances apart: .*leave it out"),
+        ("[proxy]", "[proxy]\nwith = ['age']", 'proxy.with names a number, .*give it edges: age = { kind = "count"'),
+        ("[proxy]", "[proxy]\nwith = ['tags']", "proxy.with names a set, .*name a category"),
+        ("[proxy]", "[proxy]\nwith = ['at']", "proxy.with names a timestamp: found 'at'; name a part .*at.hour"),
+        ("[proxy]", "[proxy]\nwith = []", "proxy.with must be a list of words"),
+        ("[proxy]", "[proxy]\nwith = ['open', 'open']", "proxy.with names something twice"),
+        ("[outcome]", "[outcome]\nwith = ['open']", "outcome.with is not a key"),
         ("= 100", "= = 100", "the task is not TOML: found .*line"),
     ],
 )

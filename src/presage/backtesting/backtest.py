@@ -212,7 +212,7 @@ def played_names(names: tuple[str, ...]) -> tuple[str, ...]:
 
 def spaces_of(task: Task, rows: LogRows, proxy: str | None) -> Spaces:
     """The spaces of a log with one of its proxies."""
-    return Spaces(rows.features, len(task.proxy(proxy).values), len(task.outcome.values))
+    return task.spaces_of(rows.features, proxy)
 
 
 def run_backtest(

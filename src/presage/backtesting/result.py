@@ -225,4 +225,4 @@ def _card(card: Card) -> ProxyCard:
         ("p-value of being the same over time and cohorts", f"{card.stability_p:.2g}"),
         ("values", str(card.symbols)),
     ]
-    return ProxyCard(card.name, card.verdict, facts, card.as_json())
+    return ProxyCard(card.label, card.verdict, facts, card.as_json())

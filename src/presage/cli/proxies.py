@@ -80,7 +80,7 @@ def proxies(  # noqa: PLR0917
     show_results(HEAD, [_row(card) for card in report.cards])
     show_result()
     for card in report.cards:
-        show_result(f"{card.name}: {card.verdict}")
+        show_result(f"{card.label}: {card.verdict}")
     console.print("A card judges one sign by itself; presage backtest shows what it gains.")
     return 0
 
@@ -96,7 +96,7 @@ def _row(card: Card) -> list[str]:
     p = "<0.01" if card.stability_p < 0.01 else f"{card.stability_p:.2f}"
     gains = [_spread(each) for each in (card.gain, card.new, card.overall)]
     told = [_spread(card.information), _spread(card.gap), _spread(card.share, 2)]
-    return [card.name, *told, p, lead, str(card.symbols), *gains]
+    return [card.label, *told, p, lead, str(card.symbols), *gains]
 
 
 def _spread(estimate: Estimate, digits: int = 4) -> str:

@@ -95,6 +95,7 @@ def _meaning(found: Task) -> dict[str, Any]:
     signals = {
         signal.name: {"values": list(signal.values), "horizon": str(signal.horizon), "absent": signal.absent}
         | ({"edges": str(signal.cuts)} if signal.cuts else {})
+        | ({"with": list(signal.features)} if signal.features else {})
         for signal in found.signals
     }
     return {
@@ -108,8 +109,9 @@ def _meaning(found: Task) -> dict[str, Any]:
 
 
 def _used_by_tables(found: Task) -> list[str]:
-    """The features that tables and their mixtures use: the identity and those of the groups; networks use all."""
-    grouped = {name.split(".")[0] for group in found.forecaster.back_off for name in group}
+    """What tables and their mixtures use: the identity and the features of groups and proxies; networks use all."""
+    groups = (*found.forecaster.back_off, *(proxy.features for proxy in found.proxies))
+    grouped = {name.split(".")[0] for group in groups for name in group}
     return [feature.name for place, feature in enumerate(found.instance) if not place or feature.name in grouped]
 
 

@@ -20,7 +20,7 @@ from presage.forecasters.contexts.layout import ContextLayout, room_for
 from presage.forecasters.contract import Forecaster
 from presage.logs.rows import LogRows
 from presage.logs.signals import NEVER_AT
-from presage.spaces import EMPTY, Array, Instance, SetOf, Spaces
+from presage.spaces import EMPTY, Array, Instance, SetOf
 from presage.task.features import Category, SetFeature
 from presage.task.task import Task, Vocabulary
 
@@ -73,20 +73,20 @@ def forecaster_of(task: Task, choice: ModelChoice, vocabularies: Vocabularies) -
     Where it counts, a category has one symbol more than values: that of a value the log never showed. The default has
     room for as many values as its layout allows, so that later ones find a place.
     """
-    proxies, outcomes = len(task.proxy(choice.proxy).values), len(task.outcome.values)
-    features, facts = task.features(vocabularies), facts_of(task, choice.proxy)
-    found = chosen_forecasters((choice.forecaster,), Spaces(features, proxies, outcomes), facts)[choice.forecaster]
+    spaces, facts = task.spaces(vocabularies, choice.proxy), facts_of(task, choice.proxy)
+    features = spaces.features
+    found = chosen_forecasters((choice.forecaster,), spaces, facts)[choice.forecaster]
     if isinstance(found.structure, ContextLayout):
         rooms = tuple(room_for(size) for size in features.symbols)
         sets = tuple(SetOf(room_for(of.size), of.slots) for of in features.sets)
-        spaces = Spaces(replace(features, symbols=rooms, sets=sets), proxies, outcomes)
+        spaces = replace(spaces, instances=replace(features, symbols=rooms, sets=sets))
         return chosen_forecasters((choice.forecaster,), spaces, facts)[choice.forecaster]
     if not can_count(found):
         return found
     symbols = list(features.symbols)
     for place in unlisted(task):
         symbols[place] += 1
-    spaces = Spaces(replace(features, symbols=tuple(symbols)), proxies, outcomes)
+    spaces = replace(spaces, instances=replace(features, symbols=tuple(symbols)))
     return chosen_forecasters((choice.forecaster,), spaces, facts)[choice.forecaster]
 
 

@@ -14,7 +14,7 @@ from presage.arrays import jnp, namespace
 from presage.errors import SettingError
 from presage.forecasters.table_keys import BUCKETS, WHOLE, TableKey, table_key
 from presage.settings import strength, whole
-from presage.spaces import Array, Features, Instance
+from presage.spaces import Array, Features, Instance, Spaces
 
 Counts = tuple[Array, ...]
 """One table a level, coarse to fine: int32 [rows, *context, A]."""
@@ -98,14 +98,33 @@ class Prior:
             return BackOff((identity,), (), symbols, self.alpha, 0.0)
         return BackOff((WHOLE, *self._groups(features), identity), (), symbols, self.alpha, self.shrinkage)
 
-    def residual(self, features: Features, proxies: int, outcomes: int, kappa: float) -> BackOff:
-        """The chain for g_x(y|z), from the shared g(y|z) through the groups to the instance."""
-        keys = (WHOLE, *self._groups(features), table_key(features, (0,), self.buckets))
-        return BackOff(keys, (proxies,), outcomes, self.alpha, kappa)
+    def residual(self, spaces: Spaces, kappa: float) -> BackOff:
+        """The chain for g_x(y|z), from the shared g(y|z) through the groups to the instance.
 
-    def shared(self, proxies: int, outcomes: int) -> BackOff:
-        """The chain for g(y|z), the same for every instance."""
-        return BackOff((WHOLE,), (proxies,), outcomes, self.alpha, 0.0)
+        With features that belong to the proxy every level has them, but for groups that are coarser: otherwise a level
+        with many outcomes would forget what they say.
+        """
+        levels, own = (*self.groups, (0,)), set(spaces.proxy_with)
+        if own:
+            coarser = [columns for columns in levels if set(columns) < own]
+            finer = [tuple(sorted(own.union(columns))) for columns in levels[len(coarser) :]]
+            levels = tuple(dict.fromkeys([*coarser, spaces.proxy_with, *finer]))
+        keys = (table_key(spaces.features, columns, self.buckets) for columns in levels)
+        return BackOff((WHOLE, *keys), (spaces.proxies,), spaces.outcomes, self.alpha, kappa)
+
+    def shared(self, spaces: Spaces) -> BackOff:
+        """The chain for g(y|z), or g(y|z, c) with the features c of an instance that belong to the proxy.
+
+        With shrinkage a combination of both is like the proxy alone; without it every combination is a symbol of its
+        own, as in the paper.
+        """
+        context, outcomes = (spaces.proxies,), spaces.outcomes
+        if not spaces.proxy_with:
+            return BackOff((WHOLE,), context, outcomes, self.alpha, 0.0)
+        told = table_key(spaces.features, spaces.proxy_with, self.buckets)
+        if self.shrinkage is None:
+            return BackOff((told,), context, outcomes, self.alpha, 0.0)
+        return BackOff((WHOLE, told), context, outcomes, self.alpha, self.shrinkage)
 
     def _groups(self, features: Features) -> tuple[TableKey, ...]:
         return tuple(table_key(features, group, self.buckets) for group in self.groups)

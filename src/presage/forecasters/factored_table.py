@@ -30,8 +30,8 @@ def factored_table(
     Args:
         spaces: the instances, proxies and outcomes.
         alpha: pseudo-count of every symbol; 1 is Laplace, 1/2 Krichevsky-Trofimov.
-        shrinkage: the weight of the running marginal of proxies in h, in observations of an instance; None is the
-            paper's estimator.
+        shrinkage: the weight of the running marginal of proxies in h, in observations of an instance, and of the proxy
+            alone in g where features of the instance belong to it; None is the paper's estimator.
         groups: symbol columns for h to back off through, coarsest first.
         buckets: the maximum number of rows of a table; larger spaces are hashed.
 
@@ -44,7 +44,7 @@ def factored_table(
     """
     prior = Prior(alpha, shrinkage, groups, buckets)
     h = prior.chain(spaces.features, spaces.proxies)
-    g = prior.shared(spaces.proxies, spaces.outcomes)
+    g = prior.shared(spaces)
     return count_factors("factored-table", "factored", spaces, tuple(asdict(prior).items()), TableParts(h, g))
 
 

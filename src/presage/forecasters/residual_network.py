@@ -11,7 +11,7 @@ import jax.numpy as jnp
 from presage.arrays import log_softmax, log_sum_exp, namespace
 from presage.forecasters.back_off import pairs
 from presage.forecasters.contract import Forecast, Forecaster, Rows, unmoved
-from presage.forecasters.factored_network import FactoredNetwork, init_factors, rehearse_factors
+from presage.forecasters.factored_network import FactoredNetwork, SharedLogits, init_factors, rehearse_factors
 from presage.forecasters.random_keys import Key
 from presage.forecasters.replay import Replay
 from presage.forecasters.towers import Tower, TowerPlan, Training, cross_entropy, with_floor
@@ -59,12 +59,12 @@ def residual_network(
     positive("proxy_rate", proxy_rate)
     positive("clip", clip)
     of_h, of_residual = replace(how, **(h or {})), replace(how, **{**(correction or {}), "output_start": "zero"})
-    tower = TowerPlan(of_h, spaces.features, spaces.proxies)
+    tower, shared = TowerPlan(of_h, spaces.features, spaces.proxies), SharedLogits(spaces)
     residual = TowerPlan(of_residual, spaces.features, spaces.outcomes, extra=spaces.proxies + spaces.outcomes)
 
     def init(key: Key) -> ResidualNetwork:
         factors_key, residual_key = jax.random.split(key)
-        return ResidualNetwork(init_factors(tower, spaces, factors_key), residual.init(residual_key))
+        return ResidualNetwork(init_factors(tower, shared, factors_key), residual.init(residual_key))
 
     def corrected(state: ResidualNetwork, x: Instance, one_hot: Array, table: Array) -> Array:
         """The log-probabilities of g corrected for x, for rows of one-hot proxies and their logits."""
@@ -73,23 +73,24 @@ def residual_network(
         return log_softmax(table + xp.clip(delta, -clip, clip))
 
     def predict(state: ResidualNetwork, x: Instance) -> Forecast:
-        table = state.factors.outcomes  # [Z, Y]
+        table = shared.read(state.factors.outcomes, x)  # [Z, Y]
         proxies = log_softmax(tower.logits(state.factors.proxies, x))  # [Z]
         one_hot = namespace(table).eye(spaces.proxies, dtype=table.dtype)
         outcomes = corrected(state, x, one_hot, table)  # [Z, Y]
         return Forecast(with_floor(log_sum_exp(proxies[:, None] + outcomes, axis=0), how.floor), ())
 
     def nowcast(state: ResidualNetwork, x: Instance, z: Array) -> Array:
-        table = state.factors.outcomes
+        table = shared.read(state.factors.outcomes, x)
         one_hot = namespace(table).eye(spaces.proxies, dtype=table.dtype)[z]
         return with_floor(corrected(state, x, one_hot, table[z]), how.floor)
 
     def rehearse(state: ResidualNetwork, proxies: Rows, outcomes: Rows) -> ResidualNetwork:
-        factors = rehearse_factors(tower, proxy_rate, state.factors, proxies, outcomes)
+        factors = rehearse_factors(tower, shared, proxy_rate, state.factors, proxies, outcomes)
         (z, y), weight = pairs(outcomes.z, outcomes.y, outcomes.weight)
-        table = state.factors.outcomes  # as it was before this step, as in the loss of g
-        loss = partial(residual_loss, table=table, clip=clip, z=z, y=y, weight=weight)
-        extra = residual_inputs(table, z)
+        place, weight = shared.places(outcomes.x, z, weight)
+        logits = state.factors.outcomes[place]  # as they were before this step, as in the loss of g
+        loss = partial(residual_loss, logits=logits, clip=clip, y=y, weight=weight)
+        extra = residual_inputs(logits, z, spaces.proxies)
         return ResidualNetwork(factors, residual.descend(state.residual, outcomes.x, extra, loss, weight))
 
     settings = (
@@ -113,11 +114,11 @@ def residual_network(
     )
 
 
-def residual_inputs(table: Array, z: Array) -> Array:  # [B, Z + Y]
-    """The inputs of the residual tower besides the instance: the proxy, and the logits of g, detached."""
-    return jnp.concatenate([jax.nn.one_hot(z, len(table)), jax.lax.stop_gradient(table)[z]], axis=-1)
+def residual_inputs(logits: Array, z: Array, proxies: int) -> Array:  # [B, Z + Y]
+    """The inputs of the residual tower besides the instance: the proxy, and its logits [B, Y] of g, detached."""
+    return jnp.concatenate([jax.nn.one_hot(z, proxies), jax.lax.stop_gradient(logits)], axis=-1)
 
 
-def residual_loss(delta: Array, *, table: Array, clip: float, z: Array, y: Array, weight: Array) -> Array:
-    """The loss of the residual tower: of the logits of g, detached, once corrected by delta."""
-    return cross_entropy(jax.lax.stop_gradient(table)[z] + jnp.clip(delta, -clip, clip), y, weight)
+def residual_loss(delta: Array, *, logits: Array, clip: float, y: Array, weight: Array) -> Array:
+    """The loss of the residual tower: of the logits of g [B, Y], detached, once corrected by delta."""
+    return cross_entropy(jax.lax.stop_gradient(logits) + jnp.clip(delta, -clip, clip), y, weight)

@@ -41,6 +41,6 @@ def residual_table(
     """
     prior = Prior(alpha, shrinkage, groups, buckets)
     h = prior.chain(spaces.features, spaces.proxies)
-    g = prior.residual(spaces.features, spaces.proxies, spaces.outcomes, positive("kappa", kappa))
+    g = prior.residual(spaces, positive("kappa", kappa))
     settings = (*asdict(prior).items(), ("kappa", kappa))
     return count_factors("residual-table", "residual", spaces, settings, TableParts(h, g))

@@ -68,10 +68,13 @@ def unpack_state(forecaster: Forecaster, snapshot: StateFiles) -> State:
 
 def describe(forecaster: Forecaster) -> dict[str, Any]:
     """What makes a forecaster the same as another, as JSON values."""
+    spaces = asdict(forecaster.spaces)
+    if not forecaster.spaces.proxy_with:
+        del spaces["proxy_with"]  # manifests had none before features could belong to a proxy
     described = {
         "name": forecaster.name,
         "revisions": revisions_of(forecaster),
-        "spaces": asdict(forecaster.spaces),
+        "spaces": spaces,
         "settings": forecaster.settings,
         "replay": asdict(forecaster.replay) if forecaster.replay else None,
     }

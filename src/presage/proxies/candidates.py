@@ -39,7 +39,7 @@ def cut_points(candidate: ProxyCandidate, pieces: Sequence[int] = PIECES) -> Ite
         merged = np.searchsorted(np.array(edges), candidate.z, side="right")
         z = np.where(candidate.z == EMPTY, EMPTY, merged)
         name = f"{candidate.name} cut at {', '.join(str(edge) for edge in edges)}"
-        yield ProxyCandidate(name, z, candidate.delay, len(edges) + 1)
+        yield ProxyCandidate(name, z, candidate.delay, len(edges) + 1, candidate.features)
 
 
 def horizons(

@@ -43,7 +43,7 @@ class Card:
 
     name: str
     rows: int  # predictions whose proxy and outcome are both known
-    symbols: int  # |Z|: the cost, for h has to be learnt for so many symbols of every instance
+    symbols: int  # |Z|: the cost, for h has to be learnt for so many symbols of every instance; with features, of g
     entropy: Estimate  # H(Y): the loss of somebody who knows only how often each outcome comes
     information: Estimate  # I(Y;Z): what the proxy tells of the outcome
     gap: Estimate  # I(X;Y|Z): what the instance tells once the proxy is known
@@ -59,18 +59,28 @@ class Card:
     verdict: str = ""
     unit: str = "day"  # of lead and wait: "row" in a log without times
     known: float = 1.0  # the share of the predictions with a known outcome that ever have the proxy
+    features: tuple[str, ...] = ()  # that belong to the proxy: symbols, information, gap and share are of both
+    added: Estimate | None = None  # of the gain: what they add; None where there are none
 
     def as_json(self) -> dict[str, Any]:
         """What `presage proxies --json` tells of it; NaN becomes null."""
         told = {name: getattr(self, name)._asdict() for name in ("information", "gap", "share", "lead", "gain")}
+        if self.added is not None:
+            told["added"] = self.added._asdict()
         plain = {name: {part: _finite(value) for part, value in parts.items()} for name, parts in told.items()}
         return {
             "name": self.name,
+            **({"with": list(self.features)} if self.features else {}),
             **plain,
             "stability_p": self.stability_p,
             "symbols": self.symbols,
             "verdict": self.verdict,
         }
+
+    @property
+    def label(self) -> str:
+        """The name, and what belongs to the proxy."""
+        return f"{self.name} with {' and '.join(self.features)}" if self.features else self.name
 
     @property
     def stability_p(self) -> float:
@@ -99,14 +109,16 @@ PLAIN = ("name", "kind", "rows", "symbols", "stability_p", "over_time_p", "over_
 def card_columns(cards: Sequence[Card]) -> Columns:
     """A row for each card, each estimate in three columns: NAME, NAME_low and NAME_high."""
     rows = []
+    estimates = ESTIMATES + (("added",) if any(card.features for card in cards) else ())
     for card in cards:
         steady = card.stability
         plain = [card.name, card.kind.name.lower().replace("_", " "), card.rows, card.symbols]
         row: dict[str, Any] = dict(
             zip(PLAIN, [*plain, steady.p, steady.over_time, steady.over_cohorts, card.wait], strict=True)
         )
-        for name in ESTIMATES:
-            row |= dict(zip((name, f"{name}_low", f"{name}_high"), getattr(card, name), strict=True))
+        for name in estimates:
+            found = getattr(card, name) or Estimate(*[math.nan] * 3)
+            row |= dict(zip((name, f"{name}_low", f"{name}_high"), found, strict=True))
         rows.append(row | {"verdict": card.verdict})
     return columns_of(rows, words={"name", "kind", "verdict"})
 

@@ -5,6 +5,7 @@ from typing import NamedTuple
 import numpy as np
 
 from presage.metrics.bootstrap import LEAST, bootstrap_means
+from presage.metrics.families import numbered
 from presage.metrics.intervals import Estimate
 from presage.proxies.signals import PredictionRows, ProxyCandidate
 from presage.spaces import EMPTY, Array
@@ -106,20 +107,21 @@ class _Chain(NamedTuple):
     log: PredictionRows
     rows: Array
     now: Array  # int64 [R]
+    levels: tuple[Array, ...]  # coarse to fine
 
     def pooled(self, known: Feed, strength: float, contexts: int = 1) -> Array:
         """What the whole and the groups say of each row, [R, contexts, symbols]."""
         shape = len(self.rows), contexts, known.symbols // contexts
         said = np.full(shape, 1 / shape[2])
         mass = ALPHA * shape[2]
-        for level in self.log.levels:
+        for level in self.levels:
             said = _shrunk(known.counts(level, self.rows, self.now).reshape(shape), said, mass)
             mass = strength
         return said
 
-    def own(self, known: Feed, since: Array | None = None) -> Array:
-        """How often each symbol [R, 1, symbols] is known of the instance itself."""
-        return known.counts(self.log.x, self.rows, self.now, since)[:, None]
+    def own(self, known: Feed, since: Array | None = None, key: Array | None = None) -> Array:
+        """How often each symbol [R, 1, symbols] is known of the instance itself, or of rows with the same `key`."""
+        return known.counts(self.log.x if key is None else key, self.rows, self.now, since)[:, None]
 
     def likely(self, h: Array, g: Array) -> Array:
         """The logarithm of the probability [R] of each row's outcome by h [R, 1, Z] and g [R, Z, Y]."""
@@ -135,11 +137,14 @@ def expected_gain(log: PredictionRows, candidate: ProxyCandidate) -> Gain:
 
 
 def gain_of_rows(log: PredictionRows, candidate: ProxyCandidate) -> Gains:
-    """The gain of each prediction judged, as it was made and as if its instance were new."""
+    """The gain of each prediction judged, as it was made and as if its instance were new.
+
+    Features that belong to the proxy are groups on both sides, so that the gain is what the proxy tells.
+    """
     proxies, outcomes, pairs = _feeds(log, candidate)
-    rows = np.flatnonzero(log.known)
-    rows = rows[:: max(1, -(-len(rows) // max(min(JUDGED, CELLS // pairs.symbols), 1)))]
-    chain = _Chain(log, rows, instants(log.shown_at[rows]))
+    levels, finest = _levels(log, candidate)
+    chain = _judged(log, pairs, levels)
+    rows = chain.rows
     direct = chain.pooled(outcomes, STRENGTH)
     h, g = chain.pooled(proxies, STRENGTH), chain.pooled(pairs, KAPPA, candidate.symbols)
     one = np.ones((len(rows), 1, 1))
@@ -148,13 +153,45 @@ def gain_of_rows(log: PredictionRows, candidate: ProxyCandidate) -> Gains:
     launched = chain.likely(_shrunk(young, h, STRENGTH), g) - chain.likely(one, direct)
     own_y, own_z = chain.own(outcomes), chain.own(proxies)
     direct, h = _shrunk(own_y, direct, STRENGTH), _shrunk(own_z, h, STRENGTH)
-    g = _shrunk(chain.own(pairs).reshape(g.shape), g, KAPPA)
+    g = _shrunk(chain.own(pairs, key=finest).reshape(g.shape), g, KAPPA)
     overall = chain.likely(h, g) - chain.likely(one, direct)
     learnt = np.searchsorted(pairs.at, chain.now) > 0
     is_new = (own_y.sum(axis=(1, 2)) == 0) & (own_z.sum(axis=(1, 2)) > 0)
     if not learnt.any():
         overall = np.full(len(rows), np.nan)
     return Gains(rows, np.where(learnt, launched, np.nan), np.where(is_new, overall, np.nan), overall)
+
+
+def expected_addition(log: PredictionRows, candidate: ProxyCandidate) -> Estimate | None:
+    """What the features of a proxy add to `Gain.launched`: g with them against g without; None where it has none."""
+    if candidate.features is None:
+        return None
+    proxies, _, pairs = _feeds(log, candidate)
+    chain = _judged(log, pairs, _levels(log, candidate)[0])
+    young = chain.own(proxies, _since_launch(log, candidate, chain.rows))
+    h = _shrunk(young, chain.pooled(proxies, STRENGTH), STRENGTH)
+    with_them, without = (
+        chain.likely(h, one.pooled(pairs, KAPPA, candidate.symbols))
+        for one in (chain, chain._replace(levels=log.levels))
+    )
+    added = np.where(np.searchsorted(pairs.at, chain.now) > 0, with_them - without, np.nan)
+    return Estimate(*bootstrap_means(added[None])[0]) if len(added) >= LEAST else UNKNOWN
+
+
+def _judged(log: PredictionRows, pairs: Feed, levels: tuple[Array, ...]) -> _Chain:
+    """The rows that are judged, evenly spread over the log."""
+    rows = np.flatnonzero(log.known)
+    rows = rows[:: max(1, -(-len(rows) // max(min(JUDGED, CELLS // pairs.symbols), 1)))]
+    return _Chain(log, rows, instants(log.shown_at[rows]), levels)
+
+
+def _levels(log: PredictionRows, candidate: ProxyCandidate) -> tuple[tuple[Array, ...], Array]:
+    """What rows are pooled by, coarse to fine, and what g is told by in the end; with the proxy's features, if any."""
+    if candidate.features is None:
+        return log.levels, log.x
+    values, size = candidate.features.values.astype(np.int64), candidate.features.size
+    whole, *finer = (numbered(level.astype(np.int64) * size + values)[1] for level in (*log.levels, log.x))
+    return (log.levels[0], whole, *finer[:-1]), finer[-1]
 
 
 def _feeds(log: PredictionRows, candidate: ProxyCandidate) -> tuple[Feed, Feed, Feed]:

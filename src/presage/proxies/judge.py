@@ -10,7 +10,7 @@ from presage.errors import InputError, ShapeError
 from presage.metrics.intervals import Estimate
 from presage.metrics.proxy_information import information
 from presage.proxies.card import Card, VerdictKind, rank
-from presage.proxies.gain import expected_gain
+from presage.proxies.gain import expected_addition, expected_gain
 from presage.proxies.signals import PredictionRows, ProxyCandidate
 from presage.proxies.stability import stability
 from presage.settings import share, whole
@@ -91,7 +91,19 @@ def with_verdict(card: Card, thresholds: Thresholds = DEFAULT) -> Card:
     """The card with its kind and verdict."""
     kind = _kind(card, thresholds)
     seldom = f"; only {100 * card.known:.0f} % of rows ever have it" if card.known < SELDOM else ""
-    return replace(card, kind=kind, verdict=_words(card, kind, thresholds) + seldom)
+    return replace(card, kind=kind, verdict=_words(card, kind, thresholds) + seldom + _of_features(card, thresholds))
+
+
+def _of_features(card: Card, thresholds: Thresholds) -> str:
+    """What the features that belong to a proxy are worth."""
+    if card.added is None or card.added.value != card.added.value:
+        return ""
+    names, (value, low, high) = " and ".join(card.features), card.added
+    if high < thresholds.worth * card.entropy.value:
+        return f"; told with {names}, which does not pay: leave it out of `with`"
+    if low > 0:
+        return f"; told with {names}, which lowers log loss by {value:.4f} nats per prediction"
+    return f"; told with {names}, and there is too little data to tell whether that pays"
 
 
 def _kind(card: Card, thresholds: Thresholds) -> VerdictKind:
@@ -211,22 +223,23 @@ def measure(log: PredictionRows, candidate: ProxyCandidate) -> Card:
     if len(rows) < LEAST:
         wrong = f"proxy {candidate.name} and the outcome are hardly ever known together"
         raise InputError(wrong, f"{len(rows)} rows", f"give a log with at least {LEAST} such predictions")
-    x, z, y = log.x[rows], candidate.z[rows], log.y[rows]
+    told_as, features = candidate.told, candidate.features
+    x, z, y = log.x[rows], told_as.z[rows], log.y[rows]
     blocks = int(np.clip(len(rows) // 20, 2, BLOCKS))
     block = np.arange(len(rows)) * blocks // len(rows)
-    told = information(x, z, y, candidate.symbols, log.outcomes, block=block)
+    told = information(x, z, y, told_as.symbols, log.outcomes, block=block)
     cohort = None if log.cohort is None else log.cohort[rows]
     gain = expected_gain(log, candidate)
     return Card(
         name=candidate.name,
         rows=len(rows),
-        symbols=candidate.symbols,
+        symbols=told_as.symbols,
         entropy=told.entropy,
         information=told.information,
         gap=told.gap,
         total=told.total,
         share=told.share,
-        stability=stability(x, z, y, (candidate.symbols, log.outcomes), cohort),
+        stability=stability(x, z, y, (told_as.symbols, log.outcomes), cohort),
         lead=lead_time(candidate.delay, log.delay),
         wait=float(np.median(log.delay[log.known])),
         gain=gain.launched,
@@ -234,4 +247,6 @@ def measure(log: PredictionRows, candidate: ProxyCandidate) -> Card:
         overall=gain.overall,
         unit=log.unit,
         known=len(rows) / np.count_nonzero(log.known),
+        features=features.names if features else (),
+        added=expected_addition(log, candidate),
     )

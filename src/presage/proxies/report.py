@@ -25,7 +25,7 @@ from presage.proxies.candidates import cut_points, cuts_of, with_horizons
 from presage.proxies.card import Card, card_columns
 from presage.proxies.gain import DAY
 from presage.proxies.judge import judge_proxy, spoken
-from presage.proxies.signals import PredictionRows, ProxyCandidate
+from presage.proxies.signals import PredictionRows, ProxyCandidate, ProxyFeatures
 from presage.spaces import Array
 from presage.task.spans import ROW, Span, span
 from presage.task.task import Task, load_task
@@ -48,7 +48,7 @@ class ProxyReport:
     @property
     def verdict(self) -> list[str]:
         """The warnings of the log, then what each proxy comes to; the best first."""
-        cards = [f"{card.name}: {card.verdict}" for card in self.cards]
+        cards = [f"{card.label}: {card.verdict}" for card in self.cards]
         return [warning.words for warning in self.warnings] + cards
 
     def as_json(self) -> dict[str, Any]:
@@ -71,14 +71,14 @@ class ProxyReport:
 
     def _repr_html_(self) -> str:
         warned = "".join(f"<p><b>{html.escape(warning.words)}</b></p>" for warning in self.warnings)
-        words = "".join(f"<p><b>{html.escape(card.name)}</b>: {html.escape(card.verdict)}</p>" for card in self.cards)
+        words = "".join(f"<p><b>{html.escape(card.label)}</b>: {html.escape(card.verdict)}</p>" for card in self.cards)
         return warned + words + _short(self.cards)._repr_html_()
 
 
 def _short(cards: Sequence[Card]) -> Table:
     """What a notebook shows of the cards: the columns that decide; `table` has all."""
     columns: dict[str, Callable[[Card], str]] = {
-        "proxy": lambda card: card.name,
+        "proxy": lambda card: card.label,
         "verdict": lambda card: card.kind.words,
         "information (nats)": lambda card: _number(card.information),
         "gain on new items (nats)": lambda card: _number(card.gain),
@@ -185,8 +185,14 @@ def _unit(task: Task) -> int:
 def _candidates(task: Task, rows: LogRows, cuts: bool) -> Iterator[ProxyCandidate]:
     """One after the other: those of a long log would not fit into memory together."""
     for proxy in rows.proxies:
+        signal = task.proxy(proxy.name)
+        task.spaces_of(rows.features, proxy.name)  # refuses features that make too many symbols
+        features = None
+        if signal.features:
+            values = _group(task, rows, signal.features)
+            features = ProxyFeatures(signal.features, values, int(values.max()) + 1)
         whole = ProxyCandidate(
-            proxy.name, proxy.symbols, _delay(rows, proxy, _unit(task)), len(task.proxy(proxy.name).values)
+            proxy.name, proxy.symbols, _delay(rows, proxy, _unit(task)), len(signal.values), features
         )
         yield whole
         if cuts:

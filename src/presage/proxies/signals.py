@@ -4,7 +4,7 @@ Moments and delays are in days, counted from any origin. Rows are in the order i
 """
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -63,6 +63,14 @@ class PredictionRows:
         return (np.zeros(len(self.x), np.int32), *cohort, *self.finer)
 
 
+class ProxyFeatures(NamedTuple):
+    """Features of the instances that belong to a proxy."""
+
+    names: tuple[str, ...]
+    values: Array  # int64 [n]: which combination of values each row has, from 0
+    size: int  # how many combinations there are
+
+
 @dataclass(frozen=True, eq=False)
 class ProxyCandidate:
     """An early sign that might stand in for the outcome; -1 where it is not known."""
@@ -71,6 +79,7 @@ class ProxyCandidate:
     z: Array  # int32 [n]
     delay: Array  # float64 [n]: days from the prediction until it is known; one number where all are alike
     symbols: int  # how many symbols z has
+    features: ProxyFeatures | None = None  # that belong to it
 
     def __post_init__(self) -> None:
         whole("symbols", self.symbols)
@@ -78,6 +87,18 @@ class ProxyCandidate:
         _set(self, "z", z)
         delay = np.broadcast_to(np.asarray(self.delay, np.float64), z.shape) if np.ndim(self.delay) == 0 else self.delay
         _set(self, "delay", checked_delay(f"proxy {self.name}", delay, z))
+        if self.features is not None:
+            check_symbols(
+                f"features of proxy {self.name}", _group("features", self.features.values, z), self.features.size
+            )
+
+    @property
+    def told(self) -> "ProxyCandidate":
+        """The proxy as one symbol that tells its features, too."""
+        if self.features is None:
+            return self
+        z = np.where(self.z == EMPTY, EMPTY, self.z.astype(np.int64) * self.features.size + self.features.values)
+        return ProxyCandidate(self.name, z, self.delay, self.symbols * self.features.size)
 
 
 def checked_delay(name: str, delay: Any, symbols: Array) -> Array:

@@ -55,6 +55,7 @@ class Signal:
     absent: str | None
     source: Labelled | HappenedAt | CountedEvents | First
     same: bool | None = None  # of a proxy: whether its values mean what the outcomes of the same names do
+    features: tuple[str, ...] = ()  # symbol columns of an instance that belong to a proxy: its `with`
 
     @property
     def on_events(self) -> bool:
@@ -118,6 +119,8 @@ def read_signal(section: TaskSection, name: str, rows: bool = False) -> Signal:
         signal = _labelled(section, name, rows)
     if name != "outcome" and section.has("same"):
         signal = replace(signal, same=section.flag("same", False))
+    if name != "outcome" and section.has("with"):
+        signal = replace(signal, features=section.texts("with"))
     section.finish()
     return signal
 

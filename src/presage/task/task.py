@@ -1,5 +1,6 @@
 """The task file: what is predicted, from which features, how late, and by which forecaster."""
 
+import math
 import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -88,6 +89,32 @@ def _back_off(section: TaskSection, symbols: tuple[str, ...]) -> tuple[tuple[str
     return tuple(tuple(group) for group in groups)
 
 
+MOST_SYMBOLS = 10_000
+"""How many symbols a proxy may make with the features that belong to it."""
+
+
+def check_with(proxy: Signal, path: str, instance: tuple[Feature, ...]) -> None:
+    """Raise SettingError unless the features that belong to a proxy have symbols and are not the identity."""
+    symbols, kinds = symbol_names(instance), {feature.name: feature for feature in instance}
+    for name in proxy.features:
+        feature = kinds.get(name)
+        if isinstance(feature, Number):
+            remedy = f'give it edges: {name} = {{ kind = "count", edges = [1, 10, 100] }}'
+            raise SettingError(f"{path}.with names a number, which has no symbols", name, remedy)
+        if isinstance(feature, SetFeature):
+            remedy = "name a category, a boolean, a count or a part of a timestamp"
+            raise SettingError(f"{path}.with names a set, which has many symbols at once", name, remedy)
+        if isinstance(feature, Timestamp):
+            remedy = f'name a part of it, such as "{name}.{feature.parts[0]}"'
+            raise SettingError(f"{path}.with names a timestamp", name, remedy)
+        if name in symbols[:1]:
+            remedy = "leave it out: what is special about each one, a residual forecaster learns"
+            raise SettingError(f"{path}.with names what tells instances apart", name, remedy)
+        if name not in symbols:
+            remedy = nearest(name, symbols[1:]) if symbols[1:] else "leave it out: there is none but the identity"
+            raise SettingError(f"{path}.with names no feature with symbols", name, remedy)
+
+
 VERSION = 1
 
 
@@ -162,7 +189,18 @@ class Task:
 
     def spaces(self, vocabularies: Mapping[str, Vocabulary], proxy: str | None = None) -> Spaces:
         """The spaces of the problem with one of its proxies."""
-        return Spaces(self.features(vocabularies), len(self.proxy(proxy).values), len(self.outcome.values))
+        return self.spaces_of(self.features(vocabularies), proxy)
+
+    def spaces_of(self, features: Features, proxy: str | None = None) -> Spaces:
+        """The same with features of known sizes; SettingError if a proxy makes too many symbols with some of them."""
+        signal = self.proxy(proxy)
+        columns = tuple(self.symbols.index(name) for name in signal.features)
+        sizes = [len(signal.values), *(features.symbols[column] for column in columns)]
+        if columns and math.prod(sizes) > MOST_SYMBOLS:
+            found = " x ".join(map(str, sizes)) + f" = {math.prod(sizes):,}"
+            wrong = f"{self.path(signal)}.with makes more than {MOST_SYMBOLS:,} symbols"
+            raise SettingError(wrong, found, "leave out the feature with the most values, or make it coarser")
+        return Spaces(features, len(signal.values), len(self.outcome.values), columns)
 
 
 def load_task(source: str | Path) -> Task:
@@ -212,7 +250,10 @@ def _task(table: dict[str, Any], text: str, folder: Path) -> Task:
     log = read_columns(parts["log"], _on_events((*proxies, outcome)))
     _refuse_leaks(instance, (*proxies, outcome), log.shown_at)
     forecaster = read_forecaster(parts["forecaster"], symbol_names(instance))
-    return Task(name, instance, proxies, outcome, log, forecaster, folder, text)
+    task = Task(name, instance, proxies, outcome, log, forecaster, folder, text)
+    for proxy in proxies:
+        check_with(proxy, task.path(proxy), instance)
+    return task
 
 
 def _on_events(signals: tuple[Signal, ...]) -> bool:

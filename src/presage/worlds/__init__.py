@@ -6,6 +6,7 @@ from presage.facade import facade
 
 if TYPE_CHECKING:
     from presage.worlds.factored import FactoredWorld, Trials, interleaved
+    from presage.worlds.lengths import LengthTrials, LengthWorld
     from presage.worlds.marketplace import Market, MarketplaceSettings
     from presage.worlds.repositories import CommitHistory, RepositorySettings
     from presage.worlds.shop import ShopSettings, ShopTrials
@@ -13,6 +14,8 @@ if TYPE_CHECKING:
 __all__ = [
     "CommitHistory",
     "FactoredWorld",
+    "LengthTrials",
+    "LengthWorld",
     "Market",
     "MarketplaceSettings",
     "RepositorySettings",
@@ -27,6 +30,8 @@ __getattr__, __dir__ = facade(
     {
         "CommitHistory": "presage.worlds.repositories",
         "FactoredWorld": "presage.worlds.factored",
+        "LengthTrials": "presage.worlds.lengths",
+        "LengthWorld": "presage.worlds.lengths",
         "Market": "presage.worlds.marketplace",
         "MarketplaceSettings": "presage.worlds.marketplace",
         "RepositorySettings": "presage.worlds.repositories",
