@@ -25,6 +25,7 @@ from presage import (
     residual_network,
     residual_table,
 )
+from presage.forecasters.contexts.context_mixture import context_mixture
 from presage.forecasters.contract import State
 from presage.spaces import Array
 from tests.drivers.reference_learner import ReferenceLearner
@@ -60,6 +61,7 @@ MIXTURES: dict[str, Factory] = {
     "mixture": mixture,
     "mixture-outcomes": partial(mixture, weighting="outcomes"),
     "mixture-networks": network_mixture,
+    "context-mixture": context_mixture,
 }
 FORECASTERS = TABLES | NETWORKS | MIXTURES
 

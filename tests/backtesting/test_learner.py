@@ -38,7 +38,8 @@ class Problem(NamedTuple):
 def problem_of(task: Task, rows: LogRows) -> Problem:
     spaces = Spaces(rows.features, len(task.proxy(None).values), len(task.outcome.values))
     groups = groups_of(task)
-    return Problem(to_episode(rows), chosen_forecasters(tuple(named_forecasters(groups)), spaces, TaskFacts(groups)))
+    names = tuple(name for name, found in named_forecasters(groups).items() if not found.ablation)
+    return Problem(to_episode(rows), chosen_forecasters(names, spaces, TaskFacts(groups)))
 
 
 def some_rows(rows: LogRows, chosen: Array) -> LogRows:
@@ -92,7 +93,7 @@ def test_a_backtest_says_what_a_learner_says_that_is_fed_event_by_event(
         live, state = play_live(forecaster, episode, 7)
         gap = np.nanmax(np.abs(log_loss(said[name], episode.y) - log_loss(live, episode.y)))
         assert gap < (1e-5 if "network" in name else 1e-6), (name, gap)
-        if forecaster.replay is None and name != "mixture":
+        if forecaster.replay is None and forecaster.family != "mixture":
             compare_counts(forecaster, episode, state)
     moved = {name: float(np.ptp(said[name][:, 0])) for name in forecasters}
     assert min(moved.values()) > 0.05, moved  # all of them learn something on the way

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from presage.forecasters.contexts.kernels import compiled, exp32, log32, scratch_for, start_state
+from presage.forecasters.contexts.kernels import REGRESSION_START, compiled, exp32, log32, scratch_for, start_state
 from presage.forecasters.contexts.layout import ContextLayout, ContextSettings
 from presage.forecasters.contexts.loops import predict_rows
 from presage.spaces import Array, Features, Spaces
@@ -57,5 +57,5 @@ def test_the_direct_member_is_the_formula_of_the_stack() -> None:
         for which in range(2):
             for term, value in zip(room.terms, room.values, strict=True):
                 at = term + which * heads.lanes + heads.first[head]
-                sums = sums + 0.5 * value * state.weights[at : at + 2]
+                sums = sums + REGRESSION_START * value * state.weights[at : at + 2]
         np.testing.assert_allclose(room.chances[1], softmax(sums), rtol=1e-5)

@@ -311,7 +311,7 @@ def test_when_the_mixture_changes_its_old_folders_are_refused_or_served_by_a_kep
     with monkeypatch.context() as dropped:
         dropped.setitem(named.KEPT, "mixture", ())
         for folder in folders:
-            with pytest.raises(OtherRevisionError, match=r"mixture revision 1 \(now 2\)'; rebuild .* --refold"):
+            with pytest.raises(OtherRevisionError, match=r"mixture revision 1 \(now 2\).*; rebuild .* --refold"):
                 folder_forecaster(folder)
     for folder in folders:
         assert folder_forecaster(folder).revision == 1
