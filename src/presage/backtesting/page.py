@@ -12,11 +12,12 @@ from presage.backtesting.delays import OUTCOME, DelayCurve
 from presage.backtesting.families import family_of, told_families
 from presage.backtesting.leak_check import LeakCheck
 from presage.backtesting.over_time import OverTime, TimeBlocks
+from presage.backtesting.reliance import RestsOn
 from presage.backtesting.score_columns import score_table
 from presage.backtesting.segments import segment_tables
 from presage.charts.over_time import ALIKE, Times, delays_chart, over_time_chart, signal_lines, winners_chart
 from presage.charts.pages import PageSection, Panel, paragraph, table, word_table
-from presage.charts.panels import reliability_chart
+from presage.charts.panels import Bar, bars_chart, reliability_chart
 from presage.charts.style import family_lines, key, points_key
 from presage.logs.rows import LogRows
 from presage.metrics.calibration import Reliability
@@ -95,6 +96,27 @@ def meaning_section(found: Backtest) -> PageSection:
     """What the families of forecasters are."""
     lines = "".join(f"<li>{html.escape(line)}</li>" for line in told_families(found.scores))
     return PageSection("What was compared", f'<ul class="meanings">{lines}</ul>')
+
+
+BARS = 30
+"""How many features get a bar; the table holds all of them."""
+
+
+def rests_on_section(found: RestsOn) -> PageSection:
+    """How much the log loss of the default rises without each feature."""
+    words = (
+        "The log replayed without one feature at a time: the longer its bar, the more the forecast rests on it. Grey bars "
+        "cannot be told from 0; such a feature may be left out. Of features that tell the same, each alone looks useless, "
+        "for the others stand in for it."
+    )
+    if len(found.features) > BARS:
+        words += f" The {BARS} most important of {len(found.features)} features are shown; rests_on.csv has all."
+    bars = [Bar(found.named(each.feature), each.rise, each.rise.low > 0) for each in found.features[:BARS]]
+    chart = bars_chart(bars, "nats that the log loss rises by without it", "feature")
+    text = paragraph(words) + (paragraph(found.part) if found.part else "")
+    return PageSection(
+        "What the forecast rests on", text, [Panel("Log loss rises by so much without it, with 95 % intervals", chart)]
+    )
 
 
 def segment_section(found: Backtest) -> PageSection:
