@@ -105,18 +105,17 @@ BARS = 30
 def rests_on_section(found: RestsOn) -> PageSection:
     """How much the log loss of the default rises without each feature."""
     words = (
-        "The log replayed without one feature at a time: the longer its bar, the more the forecast rests on it. Grey bars "
-        "cannot be told from 0; such a feature may be left out. Of features that tell the same, each alone looks useless, "
-        "for the others stand in for it."
+        "The default replayed without one feature at a time: the longer the bar of a feature, the more the forecast "
+        "rests on it. Grey bars cannot be told from 0. Where several features say the same, each alone looks useless, "
+        "because the others stand in for it: leave out one at a time."
     )
     if len(found.features) > BARS:
         words += f" The {BARS} most important of {len(found.features)} features are shown; rests_on.csv has all."
     bars = [Bar(found.named(each.feature), each.rise, each.rise.low > 0) for each in found.features[:BARS]]
-    chart = bars_chart(bars, "nats that the log loss rises by without it", "feature")
+    chart = bars_chart(bars, "nats per prediction", "feature")
     text = paragraph(words) + (paragraph(found.part) if found.part else "")
-    return PageSection(
-        "What the forecast rests on", text, [Panel("Log loss rises by so much without it, with 95 % intervals", chart)]
-    )
+    caption = "By how much the log loss rises without it, with 95 % intervals"
+    return PageSection("What the forecast rests on", text, [Panel(caption, chart)])
 
 
 def segment_section(found: Backtest) -> PageSection:

@@ -1,5 +1,6 @@
 """Panels that figures are made of: curves, and reliability plots."""
 
+import math
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
@@ -100,15 +101,17 @@ STRONG, WEAK = "#0072B2", "#b9b9b9"
 def bars_chart(bars: Sequence[Bar], title: str, of: str) -> Any:
     """A bar for each number with its interval and its value in digits, in the order in which they are given."""
     names = [bar.name for bar in bars]
+    largest = max((abs(bar.value.mean) for bar in bars if bar.value.mean), default=1.0)
+    digits = max(3, 2 - math.floor(math.log10(largest))) if largest > 0 else 3
     rows: list[dict[str, Any]] = [
-        {"name": bar.name, "strong": bar.strong, "text": f"{bar.value.mean:+.2g}"}
+        {"name": bar.name, "strong": bar.strong, "text": f"{bar.value.mean:+.{digits}f}"}
         | dict(zip(Interval._fields, map(short, bar.value), strict=True))
         for bar in bars
     ]
     ends = [value for bar in bars for value in (bar.value.low, bar.value.high) if not np.isnan(value)]
     low, high = min([0.0, *ends]), max([0.0, *ends])
-    room = 0.18 * (high - low) or 1.0  # for the digits
-    x = alt.Scale(domain=[low, high + room], nice=False)
+    span = high - low or 1.0
+    x = alt.Scale(domain=[low - 0.02 * span, high + 0.2 * span], nice=False)  # digits stand at the end
     y = alt.Y("name:N", sort=names, title=None, axis=alt.Axis(ticks=False, domain=False, labelLimit=150))
     told = [alt.Tooltip("name:N", title=of), *(alt.Tooltip(f"{part}:Q") for part in Interval._fields)]
     base = rows_chart(rows).encode(y=y, tooltip=told)
