@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import presage
-from presage.backtesting.reliance import FeatureColumns, Reliance, RestsOn, feature_columns, held_constant, rests_on
+from presage.backtesting.reliance import FeaturePlaces, Reliance, RestsOn, feature_columns, held_constant, rests_on
 from presage.charts.panels import Bar, bars_chart
 from presage.forecasters.contexts.context_mixture import context_mixture
 from presage.metrics.intervals import Interval
@@ -104,12 +104,12 @@ def test_each_feature_has_its_columns_and_the_parts_of_a_timestamp_are_one() -> 
     features = Features(symbols=(5, 24, 7, 2), sets=(SetOf(9, 2), SetOf(9, 1)), dense=1)
     found = feature_columns(task, features)
     assert found == {
-        "item": FeatureColumns((0,), False, ()),
-        "tags": FeatureColumns((4, 5), True, ()),
-        "size": FeatureColumns((), False, (0,)),
-        "when": FeatureColumns((1, 2), False, ()),
-        "more": FeatureColumns((6,), True, ()),
-        "fork": FeatureColumns((3,), False, ()),
+        "item": FeaturePlaces((0,), False, ()),
+        "tags": FeaturePlaces((4, 5), True, ()),
+        "size": FeaturePlaces((), False, (0,)),
+        "when": FeaturePlaces((1, 2), False, ()),
+        "more": FeaturePlaces((6,), True, ()),
+        "fork": FeaturePlaces((3,), False, ()),
     }
     x = Instance(np.full((2, 7), 1, np.int32), np.full((2, 1), 2.0, np.float32))
     assert held_constant(x, found["tags"]).symbols[0].tolist() == [1, 1, 1, 1, EMPTY, EMPTY, 1]
@@ -125,6 +125,7 @@ def reliance(**rises: tuple[float, float, float]) -> RestsOn:
 def test_the_sentence_names_what_costs_most() -> None:
     found = reliance(a=(0.2, 0.1, 0.3), item=(0.1, 0.05, 0.15), c=(0.04, 0.03, 0.05))
     assert found.sentence == "The forecast rests mostly on a and item: without a the log loss would be 0.2 higher."
+    assert reliance(a=(0.2, 0.1, 0.3), b=(0.2, 0.1, 0.3)).sentence.startswith("The forecast rests on a and b: ")
     found = reliance(a=(0.2, 0.1, 0.3), b=(0.1, -0.1, 0.3))
     assert found.sentence.startswith("The forecast rests mostly on a: ")
     assert reliance(a=(0.2, 0.1, 0.3)).sentence.startswith("The forecast rests on a: ")

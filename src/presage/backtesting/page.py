@@ -166,11 +166,11 @@ def winner_section(over_time: OverTime, shown: StandIns) -> PageSection:
 
 
 def weight_section(over_time: OverTime, weights: Mapping[str, Array]) -> PageSection:
-    """The weights of the mixture's experts."""
-    words = "The weight of each family of its experts, who begin with equal shares; the mean in each block of time."
+    """The weights of the default's members."""
+    words = "The weight that the default gives to each family of its members; the mean in each block of time."
     chart = over_time_chart(_times(over_time.blocks), weights, "weight", {}, share=True)
     text = paragraph(words) + key(family_lines(list(weights)))
-    return PageSection("Expert weights", text, [Panel("Weight in the mixture", chart)])
+    return PageSection("Weights in the default", text, [Panel("Weight of each family", chart)])
 
 
 def delay_section(known: DelayCurve) -> PageSection:

@@ -31,7 +31,7 @@ NAMED = 3
 SHARE = 0.25
 
 
-class FeatureColumns(NamedTuple):
+class FeaturePlaces(NamedTuple):
     """Which columns of an instance hold a feature."""
 
     symbols: tuple[int, ...]  # of symbols, and of slots of sets
@@ -74,7 +74,7 @@ class RestsOn(NamedTuple):
             if each.rise.low > 0 and each.rise.mean >= SHARE * first.rise.mean
         ]
         listed = f"{', '.join(most[:-1])} and {most[-1]}" if len(most) > 1 else most[0]
-        mostly = "mostly " if len(self.features) > 1 else ""
+        mostly = "mostly " if len(most) < len(self.features) else ""
         return (
             f"The forecast rests {mostly}on {listed}: without {first.feature} the log loss would be "
             f"{first.rise.mean:.2g} higher."
@@ -120,30 +120,30 @@ class RestsOn(NamedTuple):
         ]
 
 
-def feature_columns(task: Task, features: Features) -> dict[str, FeatureColumns]:
+def feature_columns(task: Task, features: Features) -> dict[str, FeaturePlaces]:
     """Which columns hold each feature of a task; the parts of a timestamp are one feature."""
     found, symbols, slots, dense = {}, 0, len(features.symbols), 0
     sets = iter(features.sets)
     for feature in task.instance:
         if isinstance(feature, SetFeature):
             size = next(sets).slots
-            found[feature.name] = FeatureColumns(tuple(range(slots, slots + size)), True, ())
+            found[feature.name] = FeaturePlaces(tuple(range(slots, slots + size)), True, ())
             slots += size
         elif isinstance(feature, Number):
-            found[feature.name] = FeatureColumns((), False, (dense,))
+            found[feature.name] = FeaturePlaces((), False, (dense,))
             dense += 1
         else:
             size = len(symbol_names((feature,)))
-            found[feature.name] = FeatureColumns(tuple(range(symbols, symbols + size)), False, ())
+            found[feature.name] = FeaturePlaces(tuple(range(symbols, symbols + size)), False, ())
             symbols += size
     return found
 
 
-def held_constant(x: Instance, columns: FeatureColumns) -> Instance:
+def held_constant(x: Instance, columns: FeaturePlaces) -> Instance:
     """The instances with one feature the same in all of them: its first symbol, an empty set, or 0.
 
     >>> x = Instance(np.array([[3, 1], [2, 0]]), np.array([[0.5], [1.5]]))
-    >>> held_constant(x, FeatureColumns((0,), False, ())).symbols.tolist()
+    >>> held_constant(x, FeaturePlaces((0,), False, ())).symbols.tolist()
     [[0, 1], [0, 0]]
     """
     symbols, dense = x.symbols.copy(), x.dense.copy()

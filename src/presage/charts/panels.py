@@ -111,7 +111,7 @@ def bars_chart(bars: Sequence[Bar], title: str, of: str) -> Any:
     ends = [value for bar in bars for value in (bar.value.low, bar.value.high) if not np.isnan(value)]
     low, high = min([0.0, *ends]), max([0.0, *ends])
     span = high - low or 1.0
-    x = alt.Scale(domain=[low - 0.02 * span, high + 0.2 * span], nice=False)  # digits stand at the end
+    x = alt.Scale(domain=[low - 0.02 * span, high + 0.3 * span], nice=False)  # digits stand at the end
     y = alt.Y("name:N", sort=names, title=None, axis=alt.Axis(ticks=False, domain=False, labelLimit=150))
     told = [alt.Tooltip("name:N", title=of), *(alt.Tooltip(f"{part}:Q") for part in Interval._fields)]
     base = rows_chart(rows).encode(y=y, tooltip=told)

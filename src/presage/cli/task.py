@@ -57,7 +57,7 @@ def check(file: Path, log: str | None, engine: str, skip_bad_lines: bool, as_jso
         return 0
     for warning in warnings:
         click.secho(warning.words, bold=True)
-    show_results(["", ""], _told(meaning | {"signals": _spoken(found)}) + told)
+    show_results(["", ""], _told(_in_words(meaning) | {"signals": _spoken(found)}) + told)
     return 0
 
 
@@ -107,8 +107,13 @@ def _meaning(found: Task) -> dict[str, Any]:
     }
 
 
+def _in_words(meaning: dict[str, Any]) -> dict[str, Any]:
+    """What a task means as the table shows it: which of its forecasters use which features."""
+    return {"plain tables use" if name == "tables_use" else name: value for name, value in meaning.items()}
+
+
 def _used_by_tables(found: Task) -> list[str]:
-    """The features that tables and their mixtures use: the identity and those of the groups; networks use all."""
+    """The features that plain tables use: the identity and those of the groups; the default and networks use all."""
     grouped = {name.split(".")[0] for group in found.forecaster.back_off for name in group}
     return [feature.name for place, feature in enumerate(found.instance) if not place or feature.name in grouped]
 
