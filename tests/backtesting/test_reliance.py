@@ -7,11 +7,13 @@ import numpy as np
 import pytest
 
 import presage
+from presage import Forecaster
 from presage.backtesting.reliance import FeaturePlaces, Reliance, RestsOn, feature_columns, held_constant, rests_on
+from presage.backtesting.replay import replay
 from presage.charts.panels import Bar, bars_chart
 from presage.forecasters.contexts.context_mixture import context_mixture
 from presage.metrics.intervals import Interval
-from presage.spaces import EMPTY, Features, Instance, SetOf, Spaces
+from presage.spaces import EMPTY, Array, Features, Instance, SetOf, Spaces
 from presage.task.task import load_task
 from presage.timeline.episode import Delays, Episode
 from tests.charts.test_pages import data_of
@@ -51,9 +53,9 @@ def one_matters(seed: int, rows: int = 6000) -> tuple[Spaces, Episode]:
 def test_the_one_feature_that_matters_comes_first_and_the_others_cost_nothing(seed: int) -> None:
     spaces, episode = one_matters(seed)
     told: list[str] = []
-    layout = context_mixture(spaces).structure
-    said = played(layout, episode)
-    found = rests_on(ONE_MATTERS, layout, episode, said, told.append)
+    default = context_mixture(spaces)
+    said = played(default, episode)
+    found = rests_on(ONE_MATTERS, default, episode, said, told.append)
     assert len(told) == len(found.features) == 12
     first, *others = found.features
     # The entropy of the outcome falls by 0.20 nats once the feature is known.
@@ -65,22 +67,24 @@ def test_the_one_feature_that_matters_comes_first_and_the_others_cost_nothing(se
         assert abs(each.rise.mean) < 0.01, each
 
 
-def played(layout: object, episode: Episode) -> np.ndarray:
-    from presage.drivers.contexts.episodes import stretch_contexts
-
-    return np.concatenate([part.log_probabilities for part in stretch_contexts(layout, episode)])
+def played(default: Forecaster, episode: Episode) -> Array:
+    return replay({"mixture": default}, episode, 0, lambda _: None)["mixture"]
 
 
 def test_only_the_first_rows_are_replayed_and_that_is_told() -> None:
     spaces, episode = one_matters(0)
-    layout = context_mixture(spaces).structure
-    said = played(layout, episode)
-    part = rests_on(ONE_MATTERS, layout, episode, said, lambda _: None, most=2000)
+    default = context_mixture(spaces)
+    said = played(default, episode)
+    part = rests_on(ONE_MATTERS, default, episode, said, lambda _: None, most=2000)
     assert part.part == "On the first 2,000 of 6,000 predictions."
-    short = Episode.fixed(Instance(*(each[:2000] for each in episode.x)), episode.z[:2000], episode.y[:2000], Delays(10, 40))
-    assert part.features == rests_on(ONE_MATTERS, layout, short, said[:2000], lambda _: None).features
-    none = rests_on(ONE_MATTERS, layout, episode, said, lambda _: None, most=3)
-    assert none.features == () and none.sentence == "" and none.as_json() == []
+    short = Episode.fixed(
+        Instance(*(each[:2000] for each in episode.x)), episode.z[:2000], episode.y[:2000], Delays(10, 40)
+    )
+    assert part.features == rests_on(ONE_MATTERS, default, short, said[:2000], lambda _: None).features
+    none = rests_on(ONE_MATTERS, default, episode, said, lambda _: None, most=3)
+    assert none.features == ()
+    assert none.sentence == ""
+    assert none.as_json() == []
 
 
 def test_each_feature_has_its_columns_and_the_parts_of_a_timestamp_are_one() -> None:

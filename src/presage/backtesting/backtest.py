@@ -288,8 +288,8 @@ def default_rests_on(
     """What the default rests on: the features without which it would lose most; none where it was not played."""
     if DEFAULT not in found.scores:
         return RestsOn((), task.instance[0].name, 0, found.rows)
-    layout = chosen_forecasters((DEFAULT,), spaces_of(task, rows, proxy), facts_of(task, proxy))[DEFAULT].structure
-    return rests_on(task, layout, to_episode(rows, proxy), found.said[DEFAULT], tell)
+    default = chosen_forecasters((DEFAULT,), spaces_of(task, rows, proxy), facts_of(task, proxy))[DEFAULT]
+    return rests_on(task, default, to_episode(rows, proxy), found.said[DEFAULT], tell)
 
 
 def default_weights(task: Task, rows: LogRows, found: Backtest, proxy: str | None) -> dict[str, Array] | None:

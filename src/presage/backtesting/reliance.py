@@ -13,6 +13,7 @@ from presage.dataframes import Columns
 from presage.drivers.contexts.episodes import stretch_contexts
 from presage.drivers.threads import over_cores
 from presage.forecasters.contexts.layout import ContextLayout
+from presage.forecasters.contract import Forecaster
 from presage.metrics.bootstrap import LEAST, bootstrap_mean
 from presage.metrics.intervals import Interval
 from presage.metrics.losses import log_loss
@@ -153,13 +154,15 @@ def held_constant(x: Instance, columns: FeaturePlaces) -> Instance:
 
 
 def rests_on(
-    task: Task, layout: ContextLayout, episode: Episode, said: Array, tell: Callable[[str], None], most: int = MOST
+    task: Task, default: Forecaster, episode: Episode, said: Array, tell: Callable[[str], None], *, most: int = MOST
 ) -> RestsOn:
     """What the default rests on in the first rows of an episode, of which it said `said` [N, Y].
 
     The rows are replayed once for each feature, which is held constant, so that nothing can be learnt from it; `tell`
     is told of each that is done. Features that tell the same stand in for each other: each alone then costs little.
     """
+    layout = default.structure
+    assert isinstance(layout, ContextLayout)
     rows, identity = min(episode.rounds, most), task.instance[0].name
     part = first_rows(episode, rows)
     if np.count_nonzero(part.y >= 0) < LEAST:
