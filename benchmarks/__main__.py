@@ -1,6 +1,7 @@
 """The command `python -m benchmarks [NAME ...] [--json FILE]`: results to stdout, progress to stderr.
 
-`python -m benchmarks structure [FOLDER]` counts modules instead of measuring time, and `python -m benchmarks versions
+`python -m benchmarks structure [FOLDER]` counts modules instead of measuring time, `python -m benchmarks ablation
+[LOG=TASK ...]` tells what each part of the default forecaster earns, and `python -m benchmarks versions
 FOLDER` compares this version with the one checked out there.
 """
 
@@ -18,6 +19,7 @@ import jax
 import numpy as np
 
 from benchmarks import (
+    ablation,
     device,
     experiment,
     figure_2,
@@ -61,6 +63,10 @@ def main() -> None:
     """Run the benchmarks that are named, or all that need nothing else."""
     if sys.argv[1:2] == ["structure"]:
         print(report(Path(*sys.argv[2:3])))
+        return
+    if sys.argv[1:2] == ["ablation"]:
+        for line in ablation.report(sys.argv[2:]):
+            print(line, flush=True)
         return
     chosen, file = _arguments()
     started = time.perf_counter()

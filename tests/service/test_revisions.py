@@ -18,7 +18,6 @@ import pytest
 from presage.drivers.core import core_for
 from presage.errors import DataError, OtherRevisionError
 from presage.forecasters import catalogue as named
-from presage.forecasters.contract import Forecaster
 from presage.forecasters.mixture import mixture, revisions_of
 from presage.joining.entries import EntryKind, Predicted, decode_predicted
 from presage.journal.readers import read_lessons

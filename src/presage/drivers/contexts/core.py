@@ -4,10 +4,10 @@ from typing import Any
 
 import numpy as np
 
-from presage.drivers.contexts.loops import learn_rows, nowcast_rows, predict_rows
 from presage.drivers.lessons import BatchPredictions, Lessons
-from presage.forecasters.contexts.kernels import ContextState, member_weights, scratch_for, start_state
-from presage.forecasters.contexts.layout import HEDGES, LEVELS, MEMBERS, ContextLayout
+from presage.forecasters.contexts.kernels import ContextState, scratch_for, start_state
+from presage.forecasters.contexts.layout import HEDGES, MEMBERS, ContextLayout
+from presage.forecasters.contexts.loops import learn_rows, nowcast_rows, predict_rows
 from presage.forecasters.contract import State
 from presage.spaces import Array, Instance
 
@@ -50,7 +50,8 @@ class ContextFunctions:
         if self.layout.inputs != other.layout.inputs:
             return None
         ours, theirs, found = self.layout.places, other.layout.places, start_state(other.layout)
-        cells, weights, heads = self.layout.heads.cells, self.layout.heads.weights, len(self.layout.heads.symbols)
+        heads = self.layout.heads
+        cells, weights = heads.lanes + heads.padded, 2 * heads.lanes
         for table in range(len(ours.first)):
             rows = moved_rows(ours.columns[table], ours.sizes[table], int(ours.rows[table]), theirs.sizes[table])
             rows = rows if not ours.hashes[table] else np.arange(int(ours.rows[table]))
@@ -58,13 +59,13 @@ class ContextFunctions:
                 return None
             pairs = [(ours.first[table], theirs.first[table], state.counts, found.counts, cells)]
             if ours.memory[table] > 0:
-                pairs.append((ours.last[table], theirs.last[table], state.last, found.last, heads))
+                pairs.append((ours.last[table], theirs.last[table], state.last, found.last, heads.padded))
             for first, place, old, new, width in pairs:
                 part = old[int(first) * width : (int(first) + len(rows)) * width].reshape(-1, width)
                 new.reshape(-1, width)[int(place) + rows] = part
         for old, new in ((state.weights, found.weights), (state.squares, found.squares)):
             if old.size:
-                self._move_terms(other, old.reshape(2, -1, weights), new.reshape(2, -1, weights))
+                self._move_terms(other, old.reshape(-1, weights), new.reshape(-1, weights))
         kept = ("whole", "stacks", "combination", "scores", "known", "sample", "edges")
         return found._replace(**{name: getattr(state, name).copy() for name in kept})
 
@@ -76,21 +77,19 @@ class ContextFunctions:
             rows = moved_rows(ours.term_columns[term], ours.term_sizes[term], count, theirs.term_sizes[term])
             rows = rows % theirs.term_rows[term] if not ours.term_hashes[term] else np.arange(count)
             first = int(ours.term_first[term])
-            new[:, int(theirs.term_first[term]) + rows] = old[:, first : first + count]
+            new[int(theirs.term_first[term]) + rows] = old[first : first + count]
         for slot in range(len(ours.slot_first)):
             count, first = int(ours.slot_rows[slot]), int(ours.slot_first[slot])
-            new[:, int(theirs.slot_first[slot]) + np.arange(count)] = old[:, first : first + count]
-        count = ours.numbers
-        new[:, theirs.linear_first : theirs.linear_first + count] = old[
-            :, ours.linear_first : ours.linear_first + count
-        ]
+            new[int(theirs.slot_first[slot]) + np.arange(count)] = old[first : first + count]
+        count, first = ours.numbers, ours.linear_first
+        new[theirs.linear_first : theirs.linear_first + count] = old[first : first + count]
 
     def weights(self, state: ContextState) -> dict[str, float]:
         """The weight of each member by name, as the hedges have it that are not kept by level."""
-        every = [place for place, (_, by_level) in enumerate(HEDGES) if not by_level]
-        each = np.zeros((len(every), len(MEMBERS)), np.float32)
-        for row, hedge in enumerate(every):
-            member_weights(state, self.layout.settings.share, hedge, LEVELS - 1, each[row])
+        scores = state.scores[[place for place, (_, by_level) in enumerate(HEDGES) if not by_level], 0]
+        powers = np.exp(scores - scores.max(axis=1, keepdims=True))
+        share = self.layout.settings.share
+        each = (1 - share) * powers / powers.sum(axis=1, keepdims=True) + share / len(MEMBERS)
         return dict(zip([name for name, _ in MEMBERS], each.mean(axis=0).tolist(), strict=True))
 
 

@@ -6,12 +6,12 @@ from typing import NamedTuple
 
 import numpy as np
 
-from presage.drivers.contexts.loops import play_rounds
 from presage.drivers.threads import over_cores
 from presage.drivers.trial_losses import Losses
 from presage.errors import ShapeError
 from presage.forecasters.contexts.kernels import ContextState, scratch_for, start_state
 from presage.forecasters.contexts.layout import MEMBERS, ContextLayout
+from presage.forecasters.contexts.loops import play_rounds
 from presage.metrics.losses import log_loss
 from presage.progress import Step
 from presage.spaces import Array, Instance

@@ -7,7 +7,7 @@ import numpy as np
 
 from presage.arrays import jax
 from presage.errors import SettingError
-from presage.forecasters.contexts import kernels
+from presage.forecasters.contexts import kernels, loops
 from presage.forecasters.contexts.kernels import ContextState
 from presage.forecasters.contexts.layout import ContextLayout, ContextSettings
 from presage.forecasters.contract import Forecast, Forecaster, Rows, State, unmoved
@@ -89,34 +89,38 @@ class _Functions:
         return learnt
 
     def _predict(self, state: State, x: Instance) -> tuple[Array, Array]:
-        said = np.empty(self._layout.spaces.outcomes, np.float32)
-        memo = np.zeros(self._layout.memo_width, np.uint8)
-        room = kernels.scratch_for(self._layout)
-        kernels.predict_row(*self._fixed, _plain(state), *_row(x), room, said, memo)
-        return said, memo
+        said = np.empty((1, self._layout.spaces.outcomes), np.float32)
+        memo = np.zeros((1, self._layout.memo_width), np.uint8)
+        symbols, dense = _row(x)
+        loops.predict_rows(*self._fixed, _plain(state), self._room(), symbols[None], dense[None], said, memo)
+        return said[0], memo[0]
 
     def _nowcast(self, state: State, x: Instance, z: Array) -> Array:
-        said = np.empty(self._layout.spaces.outcomes, np.float32)
-        room = kernels.scratch_for(self._layout)
-        kernels.nowcast_row(*self._fixed, _plain(state), *_row(x), int(z), room, said)
-        return said
+        said, told = np.empty((1, self._layout.spaces.outcomes), np.float32), np.array([int(z)], np.int32)
+        symbols, dense = _row(x)
+        loops.nowcast_rows(*self._fixed, _plain(state), self._room(), symbols[None], dense[None], told, said)
+        return said[0]
 
     def _learn(self, state: State, proxies: Rows, outcomes: Rows) -> ContextState:
-        state, room = ContextState(*(np.array(part) for part in state)), kernels.scratch_for(self._layout)
-        for learn, rows in ((kernels.learn_proxy, proxies), (kernels.learn_outcome, outcomes)):
-            symbols, dense = _row(rows.x)
-            for row in np.flatnonzero(np.asarray(rows.weight)).tolist():
-                z, y, memo = int(rows.z[row]), int(rows.y[row]), np.asarray(rows.memo[row])
-                learn(*self._fixed, state, symbols[row], dense[row], z, y, memo, room)
-        return state
+        learnt = ContextState(*(np.array(part) for part in state))
+        for of_outcomes, rows in ((False, proxies), (True, outcomes)):
+            kept = np.flatnonzero(np.asarray(rows.weight))
+            symbols, dense = (part[kept] for part in _row(rows.x))
+            z, y = (np.asarray(part, np.int32)[kept] for part in (rows.z, rows.y))
+            memos = np.ascontiguousarray(np.asarray(rows.memo)[kept])
+            loops.learn_rows(*self._fixed, learnt, self._room(), symbols, dense, z, y, memos, of_outcomes)
+        return learnt
+
+    def _room(self) -> kernels.Scratch:
+        return kernels.scratch_for(self._layout)
 
 
 def _plain(state: State) -> ContextState:
-    return ContextState(*(np.asarray(part) for part in state))
+    return ContextState(*(np.ascontiguousarray(part) for part in state))
 
 
 def _row(x: Instance) -> tuple[Array, Array]:
-    return np.asarray(x.symbols, np.int32), np.asarray(x.dense, np.float32)
+    return np.ascontiguousarray(x.symbols, np.int32), np.ascontiguousarray(x.dense, np.float32)
 
 
 def _shape(shape: tuple[int, ...], dtype: Any) -> Any:

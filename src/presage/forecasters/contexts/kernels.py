@@ -20,6 +20,7 @@ import numpy as np
 
 from presage.forecasters.contexts.layout import (
     AVERAGED,
+    BLOCK,
     COARSE,
     COMBINED,
     EARLY,
@@ -31,13 +32,19 @@ from presage.forecasters.contexts.layout import (
     SAMPLE,
     ContextLayout,
     Heads,
-    Places,
+    RowPlaces,
     Switches,
 )
 from presage.spaces import Array
 
 Function = Callable[..., Any]
-compiled: Callable[[Function], Function] = numba.njit(cache=True, nogil=True, error_model="numpy")
+njit: Function = numba.njit  # its stubs lack some options
+compiled: Callable[[Function], Function] = njit(cache=True, nogil=True, error_model="numpy", _nrt=False)
+inlined: Callable[[Function], Function] = njit(
+    nogil=True, error_model="numpy", _nrt=False, forceinline=True, no_cpython_wrapper=True, no_cfunc_wrapper=True
+)
+"""Into the loops of `presage.forecasters.contexts.loops`, which alone can be called from Python. Nothing here makes an
+array, and without `_nrt` numba would count references at every call, which takes half of the time."""
 
 M = len(MEMBERS)
 GAMMAS = np.array([gamma for gamma, _ in HEDGES], np.float32)
@@ -47,27 +54,77 @@ SMALLEST = np.float32(1e-5)
 """No probability of a head is below it."""
 ALONE_RATE, BOOSTING_RATE = np.float32(0.03), np.float32(0.02)
 WEIGHT_RIDGE, LEVEL_RIDGE = np.float32(200.0), np.float32(1000.0)
-REGRESSION_START = np.float32(0.5)
+REGRESSION_START = np.float32(0.25)
 MATURE_ROWS, MATURE_SHARE = 200, np.float32(0.75)
 """A memo teaches a stack if so many rows were known when it was made, and this share of those known now."""
-DIRECT_LEAD = np.float32(-2.0)
+DIRECT_LEAD = np.float32(-4.0)
 """What direct members start with: before outcomes come they know nothing."""
 FULL = np.float32(2.0**23)
 """Beyond so many, counts in float32 would stand still: they are halved."""
 STEP, MEMO_STEP = np.float32(1 / 16), np.float32(1 / 2048)
 """The resolution of the inputs of stacks, and of log-probabilities, in a memo."""
+PER_STEP, MOST_STEPS = np.float32(1 / STEP), np.float32(127)
+MEMO_ZERO = np.float32(3 * 2.0**22 + 128)
+POSITIVE = np.int64((1 << 62) - 1)
+"""Masked with it, a place is known not to be negative: otherwise every index is checked, and loops stay scalar."""
+LEAST = np.float32(0.3)
+"""A context that has seen less, for it forgets, counts as unknown."""
+ZERO, ONE, LANES_MAGIC = np.float32(0), np.float32(1), np.float32(3 * 2.0**22)
+"""A float32 added to the last is rounded to a whole number, in its lowest bits."""
+ONE_BITS, HALF_BITS, MANTISSA = np.int32(0x3F800000), np.int32(0x3F3504F3), np.int32(23)
+LOG2E, LN2_HIGH, LN2_LOW = np.float32(1.44269504), np.float32(0.693359375), np.float32(-2.12194440e-4)
+MOST_EXP = np.float32(87)
 MIX = np.int64(0x5851F42D4C957F2D)
 MASK = np.int64(0x7FFFFFFFFFFFFFFF)
+
+
+@inlined
+def exp32(value: Any) -> Any:
+    """The exponential of a float32 within 2 units of its last place, at the nearest of -87 and 87.
+
+    Unlike those of the library, it and `log32` compile to vector code, and are the same on every machine.
+    """
+    value = min(max(value, -MOST_EXP), MOST_EXP)
+    shifted = value * LOG2E + LANES_MAGIC
+    doublings = shifted - LANES_MAGIC
+    rest = value - doublings * LN2_HIGH
+    rest = rest - doublings * LN2_LOW
+    power = np.float32(1.9875691500e-4) * rest + np.float32(1.3981999507e-3)
+    power = power * rest + np.float32(8.3334519073e-3)
+    power = power * rest + np.float32(4.1665795894e-2)
+    power = power * rest + np.float32(1.6666665459e-1)
+    power = power * rest + np.float32(5.0000001201e-1)
+    power = power * (rest * rest) + rest + ONE
+    return power * np.int32(np.int32(np.float32(shifted).view(np.int32) << MANTISSA) + ONE_BITS).view(np.float32)
+
+
+@inlined
+def log32(value: np.float32) -> np.float32:
+    """The logarithm of a float32 within 2 units of its last place; the value is above 1e-37 and finite."""
+    bits = np.float32(value).view(np.int32)
+    doublings = np.int32(np.int32(bits - HALF_BITS) >> MANTISSA)
+    rest = np.int32(bits - np.int32(doublings << MANTISSA)).view(np.float32) - ONE
+    power = np.float32(7.0376836292e-2) * rest + np.float32(-1.1514610310e-1)
+    power = power * rest + np.float32(1.1676998740e-1)
+    power = power * rest + np.float32(-1.2420140846e-1)
+    power = power * rest + np.float32(1.4249322787e-1)
+    power = power * rest + np.float32(-1.6668057665e-1)
+    power = power * rest + np.float32(2.0000714765e-1)
+    power = power * rest + np.float32(-2.4999993993e-1)
+    power = power * rest + np.float32(3.3333331174e-1)
+    square, count = rest * rest, np.float32(doublings)
+    power = power * (rest * square) + count * LN2_LOW - np.float32(0.5) * square
+    return (rest + power) + count * LN2_HIGH
 
 
 class ContextState(NamedTuple):
     """All that a default forecaster has learnt: float32 and int32, so that JAX can hold it, too."""
 
-    counts: Array  # float32 [rows of tables * cells]
-    last: Array  # int32 [rows of forgetting tables * H]: the row up to which each has forgotten
-    whole: Array  # int32 [cells]
-    weights: Array  # float32 [2, rows * weights]
-    squares: Array  # float32 [2, rows * weights]: sums of squared gradients
+    counts: Array  # float32 [rows of tables * (lanes + padded heads)]
+    last: Array  # int32 [rows of forgetting tables * padded heads]: the row up to which each has forgotten
+    whole: Array  # int32 [lanes + padded heads]
+    weights: Array  # float32 [rows * 2 * lanes]: of both regressions
+    squares: Array  # float32 [rows * 2 * lanes]: sums of squared gradients
     stacks: Array  # float32 [4, H, K, LEVELS]: W, V and the curvature of each
     combination: Array  # float32 [2, COMBINED, LEVELS + 2]: weights of the logistic combination, and their curvature
     scores: Array  # float32 [HEDGES, LEVELS + 2, M]: discounted log-probabilities of members
@@ -80,24 +137,28 @@ class Scratch(NamedTuple):
     """Room for one row."""
 
     columns: Array  # int64
-    rows: Array  # int64 [T]: the first cell of the row in each table
+    rows: Array  # int64 [T]: where the row begins in each table
     lasts: Array  # int64 [T]: where its last is, in forgetting tables
-    terms: Array  # int64 [F]: the first weight of each term; -1: none
+    terms: Array  # int64 [F]: where the weights of each term begin
     values: Array  # float32 [F]
-    levels: Array  # int64 [K]
-    estimates: Array  # float32 [C, S]
-    inputs: Array  # float32 [K, S]
-    base: Array  # float32 [S]: of the whole
-    logs: Array  # float32 [S]: their logarithms
-    sums: Array  # float32 [S]
-    stacked: Array  # float32 [S]
-    alone: Array  # float32 [S]
-    first: Array  # float32 [3, S]: h of stack, regression and identity
-    mixed: Array  # float32 [3, S]
-    members: Array  # float32 [M, S]: log-probabilities
-    weights: Array  # float32 [M]
-    kept: Array  # float32 [K, S]: inputs from a memo
-    kept_levels: Array  # int64 [K]
+    levels: Array  # int64 [K + 1, padded heads]: how much is known of each input, then of the identity
+    gains: Array  # float32 [padded heads]: what a count adds to an estimate of the context
+    pulls: Array  # float32 [padded heads]: the share of the context that it backs off to
+    estimates: Array  # float32 [1 + C, lanes]: of the whole, then of the contexts
+    inputs: Array  # float32 [K, lanes]
+    strengths: Array  # float32 [K, padded heads]: the weights of inputs
+    logs: Array  # float32 [(1 + C) * lanes]: their logarithms, in the blocks of the heads that are estimated
+    sums: Array  # float32 [lanes]
+    stacked: Array  # float32 [lanes]
+    alone: Array  # float32 [lanes]
+    slopes: Array  # float32 [lanes]
+    mixed: Array  # float32 [Y]
+    chances: Array  # float32 [M, Y]: probabilities of the members
+    members: Array  # float32 [M, Y]: their logarithms
+    hedged: Array  # float32 [HEDGES, M]: the weights of members
+    heard: Array  # float32 [HEDGES, Y]
+    kept: Array  # float32 [K, lanes]: inputs from a memo
+    kept_levels: Array  # int64 [K + 1, padded heads]
 
 
 def start_state(layout: ContextLayout) -> ContextState:
@@ -112,13 +173,13 @@ def start_state(layout: ContextLayout) -> ContextState:
     combination[0, 0] = 1
     scores = np.zeros((len(HEDGES), LEVELS + 2, M), np.float32)
     scores[..., [place for place, (_, family) in enumerate(MEMBERS) if family == "direct"]] = DIRECT_LEAD
-    size = layout.weight_rows * heads.weights if layout.settings.regression else 0
+    size = layout.weight_rows * 2 * heads.lanes if layout.settings.regression else 0
     return ContextState(
-        np.zeros(int(places.rows.sum()) * heads.cells, np.float32),
-        np.zeros(layout.last_rows * of, np.int32),
-        np.zeros(heads.cells, np.int32),
-        np.zeros((2, size), np.float32),
-        np.zeros((2, size), np.float32),
+        np.zeros(int(places.rows.sum()) * (heads.lanes + heads.padded), np.float32),
+        np.zeros(layout.last_rows * heads.padded, np.int32),
+        np.zeros(heads.lanes + heads.padded, np.int32),
+        np.zeros(size, np.float32),
+        np.zeros(size, np.float32),
         stacks,
         combination,
         scores,
@@ -130,8 +191,8 @@ def start_state(layout: ContextLayout) -> ContextState:
 
 def scratch_for(layout: ContextLayout) -> Scratch:
     """Room for one row."""
-    places, inputs = layout.places, len(layout.inputs)
-    most = max(layout.spaces.proxies, layout.spaces.outcomes)
+    places, heads, inputs = layout.places, layout.heads, len(layout.inputs)
+    outcomes, lanes, padded = layout.spaces.outcomes, heads.lanes, heads.padded
     terms = len(places.term_first) + len(places.slot_first) + places.numbers
 
     def numbers(*shape: int) -> Array:
@@ -142,14 +203,15 @@ def scratch_for(layout: ContextLayout) -> Scratch:
 
     return Scratch(
         wholes(len(layout.column_sizes)), wholes(len(places.first)), wholes(len(places.first)), wholes(terms),
-        numbers(terms), wholes(inputs), numbers(inputs, most), numbers(inputs, most), numbers(most), numbers(most),
-        numbers(most), numbers(most), numbers(most), numbers(3, most), numbers(3, most), numbers(M, most), numbers(M),
-        numbers(inputs, most), wholes(inputs),
+        numbers(terms), wholes(inputs + 1, padded), numbers(padded), numbers(padded), numbers(inputs - 1, lanes),
+        numbers(inputs, lanes), numbers(inputs, padded), numbers((inputs - 1) * lanes), numbers(lanes), numbers(lanes),
+        numbers(lanes), numbers(lanes), numbers(outcomes), numbers(M, outcomes), numbers(M, outcomes),
+        numbers(len(HEDGES), M), numbers(len(HEDGES), outcomes), numbers(inputs, lanes), wholes(inputs + 1, padded),
     )  # fmt: skip
 
 
-@compiled
-def key_row(columns: Array, sizes: Array, rows: int, hashes: bool, values: Array) -> int:
+@inlined
+def key_row(columns: Array, sizes: Array, rows: int, hashes: bool, values: Array) -> np.int64:
     """The row that the values of some columns name: mixed radix, or a hash."""
     row = np.int64(0)
     if not hashes:
@@ -164,8 +226,8 @@ def key_row(columns: Array, sizes: Array, rows: int, hashes: bool, values: Array
     return row % rows
 
 
-@compiled
-def fine_bin(value: float) -> int:
+@inlined
+def fine_bin(value: float) -> np.int64:
     """The bin of a number by its size, 16 for each doubling."""
     if value == 0:
         return np.int64(0)
@@ -173,8 +235,8 @@ def fine_bin(value: float) -> int:
     return (step if value > 0 else step + 7919) % (FINE - 1) + 1
 
 
-@compiled
-def locate(places: Places, heads: Heads, state: ContextState, symbols: Array, dense: Array, room: Scratch) -> None:
+@inlined
+def locate(places: RowPlaces, heads: Heads, state: ContextState, symbols: Array, dense: Array, room: Scratch) -> None:
     """Writes where the row of an instance lies in each table and which terms it has."""
     for place in range(places.symbols):
         room.columns[place] = symbols[place] + 1
@@ -185,241 +247,281 @@ def locate(places: Places, heads: Heads, state: ContextState, symbols: Array, de
         value = np.float32(0) if np.isnan(value) else min(max(value, np.float32(-1e30)), np.float32(1e30))
         coarse, scaled = 0, np.float32(0)
         if sampled:
-            coarse = 1 + np.searchsorted(state.edges[number, : COARSE - 1], value, side="right")
+            coarse = 1
+            for edge in range(COARSE - 1):
+                coarse += state.edges[number, edge] <= value
             scaled = (value - state.edges[number, COARSE - 1]) / state.edges[number, COARSE]
             scaled = min(max(scaled, np.float32(-3)), np.float32(3))
         room.columns[places.symbols + number] = coarse
         room.columns[places.symbols + places.numbers + number] = fine_bin(value)
-        room.terms[base + number] = (places.linear_first + number) * heads.weights
+        room.terms[base + number] = (places.linear_first + number) * (2 * heads.lanes)
         room.values[base + number] = scaled
-    hands = len(heads.symbols)
+    width = heads.lanes + heads.padded
     for table in range(len(places.first)):
         row = key_row(
             places.columns[table], places.sizes[table], places.rows[table], places.hashes[table], room.columns
         )
-        room.rows[table] = (places.first[table] + row) * heads.cells
-        room.lasts[table] = (places.last[table] + row) * hands
+        room.rows[table] = (places.first[table] + row) * width
+        room.lasts[table] = (places.last[table] + row) * heads.padded
     for term in range(len(places.term_first)):
         row = key_row(
             places.term_columns[term], places.term_sizes[term], places.term_rows[term], places.term_hashes[term],
             room.columns,
         )  # fmt: skip
-        room.terms[term] = (places.term_first[term] + row) * heads.weights
+        room.terms[term] = (places.term_first[term] + row) * (2 * heads.lanes)
         room.values[term] = 1
     for slot in range(len(places.slot_first)):
         symbol, term = symbols[places.symbols + slot], len(places.term_first) + slot
-        room.terms[term] = (places.slot_first[slot] + max(symbol, 0) % places.slot_rows[slot]) * heads.weights
+        room.terms[term] = (places.slot_first[slot] + max(symbol, 0) % places.slot_rows[slot]) * (2 * heads.lanes)
         room.values[term] = symbol >= 0
 
 
-@compiled
-def soften(sums: Array, count: int, floor: float, out: Array) -> None:
-    """Writes the softmax of `sums`, no probability of which is below `floor`."""
-    most, total = sums[0], np.float32(0)
-    for symbol in range(1, count):
-        most = max(most, sums[symbol])
-    for symbol in range(count):
-        out[symbol] = np.exp(sums[symbol] - most)
-        total += out[symbol]
-    scale = (1 - count * floor) / total
-    for symbol in range(count):
-        out[symbol] = out[symbol] * scale + floor
+@inlined
+def soften(sums: Array, first: int, count: int, floor: float, out: Array) -> None:
+    """Writes the softmax of `count` sums from `first` on, no probability of which is below `floor`."""
+    most, total = sums[first], ZERO
+    for place in range(first + 1, first + count):
+        most = max(most, sums[place])
+    for place in range(first, first + count):
+        out[place] = exp32(sums[place] - most)
+    for place in range(first, first + count):
+        total += out[place]
+    scale = (ONE - np.float32(count) * floor) / total
+    for place in range(first, first + count):
+        out[place] = out[place] * scale + floor
 
 
-@compiled
-def level_of(count: float) -> int:
+@inlined
+def level_of(count: float) -> np.int64:
     """How much is known: 0 for nothing, up to 5 from 200 rows on."""
-    if count <= 0:
-        return 0
-    if count < 3:
-        return 1
-    if count < 10:
-        return 2
-    if count < 40:
-        return 3
-    return 4 if count < 200 else 5
+    return (
+        np.int64(count > LEAST)
+        + np.int64(count >= np.float32(3))
+        + np.int64(count >= np.float32(10))
+        + np.int64(count >= np.float32(40))
+        + np.int64(count >= np.float32(200))
+    )
 
 
-@compiled
-def estimate(places: Places, heads: Heads, state: ContextState, regression: bool, head: int, room: Scratch) -> int:
-    """Writes what the whole, the contexts and the regressions say to one head; returns the level of the identity."""
-    count, cell, contexts = heads.symbols[head], heads.cell[head], len(places.table)
-    total = np.float32(state.whole[cell])
-    for symbol in range(count):
-        total += heads.prior[head, symbol]
-    for symbol in range(count):
-        room.base[symbol] = (state.whole[cell + 1 + symbol] + heads.prior[head, symbol]) / total
-        room.logs[symbol] = np.log(room.base[symbol])
-    clock = state.known[1] if head else state.known[0]
-    level = 0
-    for context in range(contexts):
-        table, parent, strength = places.table[context], places.parent[context], places.strength[context]
-        start = room.rows[table] + cell
-        seen, kept = state.counts[start], np.float32(1)
-        if places.memory[table] > 0 and seen > 0:
-            kept = np.exp((state.last[room.lasts[table] + head] - clock) / places.memory[table])
-            seen *= kept
-        if context == places.identity:
-            level = level_of(seen)
-        room.levels[context] = level_of(seen) if seen > 0.3 else 0
-        if seen <= 0.3:
-            for symbol in range(count):
-                room.estimates[context, symbol] = room.base[symbol] if parent < 0 else room.estimates[parent, symbol]
-                room.inputs[context, symbol] = 0
-            continue
-        mean = np.float32(0)
-        for symbol in range(count):
-            before = room.base[symbol] if parent < 0 else room.estimates[parent, symbol]
-            now = (state.counts[start + 1 + symbol] * kept + strength * before) / (seen + strength)
-            room.estimates[context, symbol] = now
-            room.inputs[context, symbol] = np.log(now / before)
-            mean += room.inputs[context, symbol]
-        for symbol in range(count):
-            room.inputs[context, symbol] -= mean / count
-    for which in range(2):
-        place = contexts + which
-        room.levels[place] = 0
-        for symbol in range(count):
-            room.inputs[place, symbol] = 0
-        if regression:
-            for term in range(len(room.terms)):
-                value = room.values[term]
-                if value != 0:
-                    at = room.terms[term] + heads.weight[head]
-                    for symbol in range(count):
-                        room.inputs[place, symbol] += value * state.weights[which, at + symbol]
-            mean = np.float32(0)
-            for symbol in range(count):
-                mean += room.inputs[place, symbol]
-            for symbol in range(count):
-                room.inputs[place, symbol] -= mean / count
-    return level
+@inlined
+def estimate_whole(heads: Heads, state: ContextState, low: int, high: int, room: Scratch) -> None:
+    """Writes what the whole says to the heads from `low` to `high`."""
+    for head in range(low, high + 1):
+        room.gains[head] = ONE / (np.float32(state.whole[heads.lanes + head]) + heads.prior_sums[head])
+    begin = heads.begin[low]
+    for lane in range(heads.first[low] & POSITIVE, (heads.first[high] + heads.symbols[high]) & POSITIVE):
+        count = np.float32(state.whole[lane]) + heads.prior[lane]
+        said = count * room.gains[heads.of_lane[lane] & POSITIVE]
+        room.estimates[0, lane] = room.logs[(lane - begin) & POSITIVE] = said
 
 
-@compiled
-def stack(
-    state: ContextState, head: int, count: int, inputs: Array, levels: Array, level: int, room: Scratch, out: Array
+@inlined
+def estimate_context(
+    places: RowPlaces, heads: Heads, state: ContextState, context: int, low: int, high: int, room: Scratch
 ) -> None:
-    """Writes what the stack of a head says."""
-    for symbol in range(count):
-        room.sums[symbol] = room.logs[symbol]
+    """Writes what a context says to the heads from `low` to `high`, and how much is known of it."""
+    table, strength, parent = places.table[context], places.strength[context], (places.parent[context] + 1) & POSITIVE
+    start, last, memory = room.rows[table] & POSITIVE, room.lasts[table] & POSITIVE, places.memory[table]
+    estimates, before = room.estimates[context + 1], room.estimates[parent]
+    at = (context + 1) * (heads.end[high] - heads.begin[low]) - heads.begin[low]
+    for head in range(low & POSITIVE, high + 1):
+        seen, kept = state.counts[start + heads.lanes + head], ONE
+        if memory > 0:
+            clock = state.known[1] if head else state.known[0]
+            kept = exp32(np.float32(np.int32(state.last[last + head] - clock)) / memory)
+            seen *= kept
+        share = ONE / (seen + strength)
+        room.levels[context, head] = level_of(seen)
+        room.gains[head] = kept * share if seen > LEAST else ZERO
+        room.pulls[head] = strength * share if seen > LEAST else ONE
+    for lane in range(heads.first[low] & POSITIVE, (heads.first[high] + heads.symbols[high]) & POSITIVE):
+        head = heads.of_lane[lane] & POSITIVE
+        now = state.counts[start + lane] * room.gains[head] + before[lane] * room.pulls[head]
+        estimates[lane] = room.logs[(at + lane) & POSITIVE] = now
+
+
+@inlined
+def sum_weights(heads: Heads, state: ContextState, contexts: int, low: int, high: int, room: Scratch) -> None:
+    """Writes the sums of the weights of both regressions."""
+    begin, end = heads.begin[low] // BLOCK, heads.end[high] // BLOCK
+    for which in range(2):
+        sums = room.inputs[contexts + which]
+        for block in range(begin, end):
+            start = (block * BLOCK) & POSITIVE
+            for lane in range(BLOCK):
+                sums[start + lane] = ZERO
+        for term in range(len(room.terms)):
+            value, at = room.values[term], (room.terms[term] + which * heads.lanes) & POSITIVE
+            for block in range(begin, end):
+                start = (block * BLOCK) & POSITIVE
+                for lane in range(BLOCK):
+                    sums[start + lane] += value * state.weights[at + start + lane]
+
+
+@inlined
+def estimate(
+    places: RowPlaces, heads: Heads, state: ContextState, regression: bool, low: int, high: int, room: Scratch
+) -> None:
+    """Writes what the whole, the contexts and the regressions say to the heads from `low` to `high`, and the levels."""
+    contexts, begin, span = len(places.table), heads.begin[low], heads.end[high] - heads.begin[low]
+    estimate_whole(heads, state, low, high, room)
+    for context in range(contexts):
+        estimate_context(places, heads, state, context, low, high, room)
+    for head in range(low, high + 1):
+        room.levels[contexts + 2, head] = room.levels[places.identity, head] if places.identity >= 0 else 0
+    for place in range((contexts + 1) * span):
+        room.logs[place] = log32(room.logs[place])
+    if regression:
+        sum_weights(heads, state, contexts, low, high, room)
+    for place in range(contexts + 2):
+        inputs, now = room.inputs[place], (place + 1) * span - begin
+        before = (places.parent[place] + 1) * span - begin if place < contexts else 0
+        for head in range(low, high + 1):
+            mean, first, count = ZERO, heads.first[head] & POSITIVE, heads.symbols[head]
+            for lane in range(first, first + count):
+                if place < contexts:
+                    inputs[lane] = room.logs[(now + lane) & POSITIVE] - room.logs[(before + lane) & POSITIVE]
+                mean += inputs[lane]
+            mean /= np.float32(count)
+            for lane in range(first, first + count):
+                inputs[lane] -= mean
+
+
+@inlined
+def stack(
+    heads: Heads, state: ContextState, low: int, high: int, inputs: Array, levels: Array, room: Scratch, out: Array
+) -> None:
+    """Writes what the stacks of the heads from `low` to `high` say."""
+    begin, end = heads.begin[low] & POSITIVE, heads.end[high] & POSITIVE
+    for head in range(low, high + 1):
+        level = levels[len(inputs), head]
+        for place in range(len(inputs)):
+            own = state.stacks[0, head, place, levels[place, head] & POSITIVE]
+            room.strengths[place, head] = own + state.stacks[1, head, place, level & POSITIVE]
+    for lane in range(begin, end):
+        room.sums[lane] = room.logs[lane - begin]
     for place in range(len(inputs)):
-        weight = state.stacks[0, head, place, levels[place]] + state.stacks[1, head, place, level]
-        for symbol in range(count):
-            room.sums[symbol] += weight * inputs[place, symbol]
-    soften(room.sums, count, SMALLEST, out)
+        for lane in range(begin, end):
+            room.sums[lane] += room.strengths[place, heads.of_lane[lane] & POSITIVE] * inputs[place, lane]
+    for head in range(low, high + 1):
+        soften(room.sums, heads.first[head] & POSITIVE, heads.symbols[head], SMALLEST, out)
 
 
-@compiled
+@inlined
+def regress(heads: Heads, contexts: int, low: int, high: int, floor: float, room: Scratch) -> None:
+    """Writes what the first regression says alone to the heads from `low` to `high`."""
+    begin = heads.begin[low] & POSITIVE
+    for lane in range(begin, heads.end[high] & POSITIVE):
+        room.sums[lane] = room.logs[lane - begin] + room.inputs[contexts, lane]
+    for head in range(low, high + 1):
+        soften(room.sums, heads.first[head] & POSITIVE, heads.symbols[head], floor, room.alone)
+
+
+@inlined
 def teach_stack(
-    state: ContextState, head: int, count: int, target: int, inputs: Array, levels: Array, level: int, said: Array
+    heads: Heads, state: ContextState, head: int, target: int, inputs: Array, levels: Array, said: Array
 ) -> None:
     """One step of the weights of a stack, by the slope of the loss and the curvature gathered so far."""
+    first, count, level = heads.first[head] & POSITIVE, heads.symbols[head], levels[len(inputs), head] & POSITIVE
     for place in range(len(inputs)):
-        mean, spread = np.float32(0), np.float32(0)
-        for symbol in range(count):
-            mean += said[symbol] * inputs[place, symbol]
-            spread += said[symbol] * inputs[place, symbol] * inputs[place, symbol]
-        slope = mean - inputs[place, target]
-        spread -= mean * mean
-        if slope != 0:
-            own = levels[place]
-            state.stacks[2, head, place, own] += max(spread, np.float32(0))
-            state.stacks[0, head, place, own] -= slope / (state.stacks[2, head, place, own] + WEIGHT_RIDGE)
-            state.stacks[3, head, place, level] += max(spread, np.float32(0))
-            state.stacks[1, head, place, level] -= slope / (state.stacks[3, head, place, level] + LEVEL_RIDGE)
+        mean, spread = ZERO, ZERO
+        for lane in range(first, first + count):
+            part = said[lane] * inputs[place, lane]
+            mean += part
+            spread += part * inputs[place, lane]
+        slope = mean - inputs[place, first + target]
+        spread = max(spread - mean * mean, ZERO)
+        own = levels[place, head] & POSITIVE
+        state.stacks[2, head, place, own] += spread
+        state.stacks[0, head, place, own] -= slope / (state.stacks[2, head, place, own] + WEIGHT_RIDGE)
+        state.stacks[3, head, place, level] += spread
+        state.stacks[1, head, place, level] -= slope / (state.stacks[3, head, place, level] + LEVEL_RIDGE)
 
 
-@compiled
+@inlined
 def teach_regression(
-    heads: Heads, state: ContextState, which: int, head: int, count: int, target: int, said: Array, rate: float,
-    room: Scratch,
-) -> None:  # fmt: skip
+    heads: Heads, state: ContextState, which: int, head: int, target: int, said: Array, rate: float, room: Scratch
+) -> None:
     """One AdaGrad step of the weights of a regression."""
+    begin, end, first = heads.begin[head] & POSITIVE, heads.end[head] & POSITIVE, heads.first[head] & POSITIVE
+    for lane in range(begin, end):
+        room.slopes[lane] = 0
+    for lane in range(first, first + heads.symbols[head]):
+        room.slopes[lane] = said[lane]
+    room.slopes[first + target] -= ONE
     for term in range(len(room.terms)):
-        value = room.values[term]
-        if value == 0:
-            continue
-        at = room.terms[term] + heads.weight[head]
-        for symbol in range(count):
-            slope = said[symbol] * value
-            if symbol == target:
-                slope -= value
-            state.squares[which, at + symbol] += slope * slope
-            state.weights[which, at + symbol] -= rate * slope / np.sqrt(1 + state.squares[which, at + symbol])
+        value, at = room.values[term], (room.terms[term] + which * heads.lanes) & POSITIVE
+        for lane in range(begin, end):
+            slope = room.slopes[lane] * value
+            square = state.squares[at + lane] + slope * slope
+            state.squares[at + lane] = square
+            state.weights[at + lane] -= rate * slope / np.sqrt(ONE + square)
 
 
-@compiled
-def count_symbol(places: Places, heads: Heads, state: ContextState, head: int, symbol: int, room: Scratch) -> None:
+@inlined
+def count_symbol(places: RowPlaces, heads: Heads, state: ContextState, head: int, symbol: int, room: Scratch) -> None:
     """Counts one symbol in the whole and in every table."""
-    cell, count = heads.cell[head], heads.symbols[head]
+    lane, total = (heads.first[head] + symbol) & POSITIVE, (heads.lanes + head) & POSITIVE
     clock = state.known[1] if head else state.known[0]
-    state.whole[cell] += 1
-    state.whole[cell + 1 + symbol] += 1
+    state.whole[total] += 1
+    state.whole[lane] += 1
     for table in range(len(places.first)):
-        start = room.rows[table] + cell
-        kept = np.float32(1)
+        start, kept = room.rows[table] & POSITIVE, ONE
         if places.memory[table] > 0:
-            at = room.lasts[table] + head
-            kept = np.exp((state.last[at] - clock) / places.memory[table])
+            at = (room.lasts[table] + head) & POSITIVE
+            kept = exp32(np.float32(np.int32(state.last[at] - clock)) / places.memory[table])
             state.last[at] = clock
-        elif state.counts[start] >= FULL:
+        elif state.counts[start + total] >= FULL:
             kept = np.float32(0.5)
-        if kept < 1:
-            for place in range(start, start + count + 1):
-                state.counts[place] *= kept
-        state.counts[start] += 1
-        state.counts[start + 1 + symbol] += 1
+        if kept < ONE:
+            state.counts[start + total] *= kept
+            for each in range(heads.symbols[head]):
+                state.counts[start + heads.first[head] + each] *= kept
+        state.counts[start + total] += ONE
+        state.counts[start + lane] += ONE
 
 
-@compiled
-def memo_place(heads: Heads, inputs: int, outcomes: int, head: int) -> int:
-    """Where the part of a head begins in a memo."""
-    place = 2 * M * outcomes + 9
-    for before in range(head):
-        place += inputs * (heads.symbols[before] + 1) + 1
-    return place
-
-
-@compiled
-def write_memo(heads: Heads, head: int, level: int, outcomes: int, room: Scratch, memo: Array) -> None:
-    """Keeps the inputs of a head's stack in a memo: its level, then the levels and the inputs, a byte each.
+@inlined
+def write_memo(heads: Heads, outcomes: int, room: Scratch, memo: Array) -> None:
+    """Keeps the inputs of stacks in a memo: the levels, then the inputs, a byte each.
 
     A memo begins with the log-probabilities of the members [M, Y], two bytes each, and then how many proxies and
     outcomes were known, four bytes each, and the level of the last mixing.
     """
-    inputs, count = len(room.levels), heads.symbols[head]
-    place = memo_place(heads, inputs, outcomes, head)
-    memo[place] = level
+    inputs, place = len(room.inputs), 2 * M * outcomes + 9
+    for each in range(inputs + 1):
+        for head in range(len(heads.symbols)):
+            memo[place + head] = room.levels[each, head]
+        place += len(heads.symbols)
     for each in range(inputs):
-        memo[place + 1 + each] = room.levels[each]
-        for symbol in range(count):
-            value = min(max(np.round(room.inputs[each, symbol] / STEP), np.float32(-127)), np.float32(127))
-            memo[place + 1 + inputs + each * count + symbol] = np.uint8(np.int64(value) + 128)
+        for lane in range(heads.lanes):
+            value = min(max(room.inputs[each, lane] * PER_STEP, -MOST_STEPS), MOST_STEPS) + MEMO_ZERO
+            memo[place + lane] = np.uint8(np.float32(value).view(np.int32) & np.int32(255))
+        place += heads.lanes
 
 
-@compiled
-def read_memo(heads: Heads, head: int, outcomes: int, memo: Array, room: Scratch) -> int:
-    """Writes the inputs of a head's stack as they were when the memo was made; returns the level."""
-    inputs, count = len(room.levels), heads.symbols[head]
-    place = memo_place(heads, inputs, outcomes, head)
+@inlined
+def read_memo(heads: Heads, head: int, outcomes: int, memo: Array, room: Scratch) -> None:
+    """Writes the inputs of a head's stack as they were when the memo was made, and their levels."""
+    inputs, place = len(room.inputs), 2 * M * outcomes + 9
+    for each in range(inputs + 1):
+        room.kept_levels[each, head] = memo[place + head]
+        place += len(heads.symbols)
     for each in range(inputs):
-        room.kept_levels[each] = memo[place + 1 + each]
-        for symbol in range(count):
-            value = np.int64(memo[place + 1 + inputs + each * count + symbol]) - 128
-            room.kept[each, symbol] = value * STEP
-    return np.int64(memo[place])
+        for lane in range(heads.begin[head] & POSITIVE, heads.end[head] & POSITIVE):
+            room.kept[each, lane] = (np.float32(memo[place + lane]) - np.float32(128)) * STEP
+        place += heads.lanes
 
 
-@compiled
+@inlined
 def write_whole(memo: Array, place: int, value: int) -> None:
     """Writes a whole number into four bytes of a memo."""
     for byte in range(4):
         memo[place + byte] = (value >> (8 * byte)) & 255
 
 
-@compiled
-def read_whole(memo: Array, place: int) -> int:
+@inlined
+def read_whole(memo: Array, place: int) -> np.int64:
     """The whole number in four bytes of a memo."""
     value = np.int64(0)
     for byte in range(4):
@@ -427,40 +529,46 @@ def read_whole(memo: Array, place: int) -> int:
     return value
 
 
-@compiled
+@inlined
 def teach_head(
-    places: Places, heads: Heads, switches: Switches, state: ContextState, head: int, target: int, memo: Array,
-    known: int, outcomes: int, room: Scratch,
+    places: RowPlaces, heads: Heads, switches: Switches, state: ContextState, head: int, target: int, memo: Array,
+    known: int, room: Scratch,
 ) -> None:  # fmt: skip
     """Learns one symbol: first the stack, by what the memo says or else by what is known now; then all below it."""
-    count = heads.symbols[head]
-    level = estimate(places, heads, state, switches.regression, head, room)
-    stack(state, head, count, room.inputs, room.levels, level, room, room.stacked)
+    outcomes = heads.symbols[-1]
+    estimate(places, heads, state, switches.regression, head, head, room)
+    stack(heads, state, head, head, room.inputs, room.levels, room, room.stacked)
     if switches.stacking:
         now = state.known[known]
         then = read_whole(memo, 2 * M * outcomes + 4 * known)
-        if then >= MATURE_ROWS and then >= MATURE_SHARE * now:
-            before = read_memo(heads, head, outcomes, memo, room)
-            stack(state, head, count, room.kept, room.kept_levels, before, room, room.alone)
-            teach_stack(state, head, count, target, room.kept, room.kept_levels, before, room.alone)
+        if then >= MATURE_ROWS and then >= MATURE_SHARE * np.float32(now):
+            read_memo(heads, head, outcomes, memo, room)
+            stack(heads, state, head, head, room.kept, room.kept_levels, room, room.alone)
+            teach_stack(heads, state, head, target, room.kept, room.kept_levels, room.alone)
         else:
-            teach_stack(state, head, count, target, room.inputs, room.levels, level, room.stacked)
+            teach_stack(heads, state, head, target, room.inputs, room.levels, room.stacked)
     if switches.regression:
-        contexts = len(places.table)
-        for symbol in range(count):
-            room.sums[symbol] = room.logs[symbol] + room.inputs[contexts, symbol]
-        soften(room.sums, count, np.float32(0), room.alone)
-        teach_regression(heads, state, 0, head, count, target, room.alone, ALONE_RATE, room)
+        regress(heads, len(places.table), head, head, ZERO, room)
+        teach_regression(heads, state, 0, head, target, room.alone, ALONE_RATE, room)
         if switches.boosting:
-            teach_regression(heads, state, 1, head, count, target, room.stacked, BOOSTING_RATE, room)
+            teach_regression(heads, state, 1, head, target, room.stacked, BOOSTING_RATE, room)
     count_symbol(places, heads, state, head, target, room)
 
 
-@compiled
-def sample_numbers(places: Places, state: ContextState, dense: Array) -> None:
+@inlined
+def sort(values: Array) -> None:
+    """Sorts a few values in place."""
+    for place in range(1, len(values)):
+        value, gap = values[place], place
+        while gap > 0 and values[gap - 1] > value:
+            values[gap] = values[gap - 1]
+            gap -= 1
+        values[gap] = value
+
+
+@inlined
+def sample_numbers(places: RowPlaces, state: ContextState, dense: Array) -> None:
     """Notes the numbers of a row, and draws the edges of their bins once there are enough."""
-    if places.numbers == 0 or state.known[2] >= SAMPLE:
-        return
     for number in range(places.numbers):
         value = dense[number]
         value = np.float32(0) if np.isnan(value) else min(max(value, np.float32(-1e30)), np.float32(1e30))
@@ -469,7 +577,8 @@ def sample_numbers(places: Places, state: ContextState, dense: Array) -> None:
     if state.known[2] < SAMPLE:
         return
     for number in range(places.numbers):
-        values = np.sort(state.sample[:, number])
+        values = state.sample[:, number]
+        sort(values)
         low, high, edges = values[0], values[-1], state.edges[number]
         width = (high - low) / 4 if high > low else max(np.float32(1), abs(high) / 16)
         for place in range(7):
@@ -477,140 +586,144 @@ def sample_numbers(places: Places, state: ContextState, dense: Array) -> None:
         for place in range(10):
             reach = width * (np.float32(2.0) ** (place + 1) - 1)
             edges[7 + place], edges[17 + place] = high + reach, low - reach
-        edges[: COARSE - 1] = np.sort(edges[: COARSE - 1])
+        sort(edges[: COARSE - 1])
         spread = values[3 * SAMPLE // 4] - values[SAMPLE // 4]
         edges[COARSE - 1] = values[SAMPLE // 2]
         edges[COARSE] = spread if spread > 0 else width
 
 
-@compiled
+@inlined
 def combine(state: ContextState, level: int, outcomes: int, room: Scratch, out: Array) -> None:
     """Writes the logistic combination of the members."""
     for symbol in range(outcomes):
-        total = np.float32(0)
+        total = ZERO
         for member in range(COMBINED):
             total += state.combination[0, member, level] * room.members[member, symbol]
-        room.sums[symbol] = total
-    soften(room.sums, outcomes, SMALLEST, out)
+        room.mixed[symbol] = total
+    soften(room.mixed, 0, outcomes, SMALLEST, out)
 
 
-@compiled
-def member_weights(state: ContextState, share: float, hedge: int, level: int, out: Array) -> None:
-    """Writes the weights that one hedge gives the members."""
-    own = level if BY_LEVEL[hedge] else 0
-    soften(state.scores[hedge, own], M, np.float32(share / M), out)
+@inlined
+def weigh_members(state: ContextState, share: float, level: int, room: Scratch) -> None:
+    """Writes the weights that each hedge gives the members."""
+    for hedge in range(len(GAMMAS)):
+        scores = state.scores[hedge, level if BY_LEVEL[hedge] else 0]
+        soften(scores, 0, M, np.float32(share / M), room.hedged[hedge])
 
 
-@compiled
+@inlined
 def mix(state: ContextState, switches: Switches, level: int, outcomes: int, room: Scratch, said: Array) -> None:
     """Writes the last two members, and the forecast: the geometric mean of what the hedges say."""
-    combine(state, level, outcomes, room, room.alone)
-    for symbol in range(outcomes):
-        room.members[M - 1, symbol] = np.log(room.alone[symbol]) if switches.logistic else room.members[0, symbol]
-        room.sums[symbol] = (room.members[FIRST, symbol] + room.members[SECOND, symbol]) / 2
-    soften(room.sums, outcomes, SMALLEST, room.alone)
-    for symbol in range(outcomes):
-        room.members[M - 2, symbol] = np.log(room.alone[symbol])
-        room.sums[symbol] = 0
-    for hedge in range(len(GAMMAS)):
-        member_weights(state, switches.share, hedge, level, room.weights)
+    for member in range(COMBINED):
         for symbol in range(outcomes):
-            total = np.float32(0)
+            room.members[member, symbol] = log32(room.chances[member, symbol])
+    if switches.logistic:
+        combine(state, level, outcomes, room, room.chances[M - 1])
+    else:
+        for symbol in range(outcomes):
+            room.chances[M - 1, symbol] = room.chances[0, symbol]
+    for symbol in range(outcomes):
+        room.mixed[symbol] = (room.members[FIRST, symbol] + room.members[SECOND, symbol]) * np.float32(0.5)
+    soften(room.mixed, 0, outcomes, SMALLEST, room.chances[M - 2])
+    for member in range(M - 2, M):
+        for symbol in range(outcomes):
+            room.members[member, symbol] = log32(room.chances[member, symbol])
+    weigh_members(state, switches.share, level, room)
+    for hedge in range(len(GAMMAS)):
+        for symbol in range(outcomes):
+            total = ZERO
             for member in range(M):
-                total += room.weights[member] * np.exp(room.members[member, symbol])
-            room.sums[symbol] += np.log(total) / len(GAMMAS)
-    soften(room.sums, outcomes, SMALLEST, room.alone)
+                total += room.hedged[hedge, member] * room.chances[member, symbol]
+            room.heard[hedge, symbol] = log32(total)
     for symbol in range(outcomes):
-        said[symbol] = np.log(room.alone[symbol])
+        total = ZERO
+        for hedge in range(len(GAMMAS)):
+            total += room.heard[hedge, symbol]
+        room.mixed[symbol] = total / np.float32(len(GAMMAS))
+    soften(room.mixed, 0, outcomes, SMALLEST, said)
+    for symbol in range(outcomes):
+        said[symbol] = log32(said[symbol])
 
 
-@compiled
+@inlined
+def add_up(heads: Heads, h: Array, g: Array, out: Array) -> None:
+    """Writes the sum of h(z|x) g(y|x,z) over z."""
+    for symbol in range(heads.symbols[-1]):
+        out[symbol] = ZERO
+    for z in range(heads.symbols[0]):
+        first = heads.first[1 + z] & POSITIVE
+        for symbol in range(heads.symbols[-1]):
+            out[symbol] += h[z] * g[first + symbol]
+    for symbol in range(heads.symbols[-1]):
+        out[symbol] = max(out[symbol], SMALLEST)
+
+
+@inlined
 def predict_row(
-    places: Places, heads: Heads, switches: Switches, state: ContextState, symbols: Array, dense: Array, room: Scratch,
-    said: Array, memo: Array,
-) -> int:  # fmt: skip
-    """Writes the log-probabilities `said` [Y] of an instance and its memo; returns the level of the last mixing."""
-    proxies, outcomes, contexts = heads.symbols[0], heads.symbols[-1], len(places.table)
+    places: RowPlaces, heads: Heads, switches: Switches, state: ContextState, symbols: Array, dense: Array,
+    room: Scratch, said: Array, memo: Array,
+) -> None:  # fmt: skip
+    """Writes the log-probabilities `said` [Y] of an instance and its memo."""
+    outcomes, contexts, last = heads.symbols[-1], len(places.table), len(heads.symbols) - 1
     locate(places, heads, state, symbols, dense, room)
-    room.mixed[:] = 0
-    last = 0
-    for head in range(len(heads.symbols)):
-        count = heads.symbols[head]
-        level = estimate(places, heads, state, switches.regression, head, room)
-        stack(state, head, count, room.inputs, room.levels, level, room, room.stacked)
-        if len(memo):
-            write_memo(heads, head, level, outcomes, room, memo)
-        for symbol in range(count):
-            room.sums[symbol] = room.logs[symbol] + room.inputs[contexts, symbol]
-        soften(room.sums, count, SMALLEST, room.alone)
-        identity = places.identity
-        for symbol in range(count):
-            plain = room.estimates[identity, symbol] if identity >= 0 else room.base[symbol]
-            if head == 0:
-                room.first[0, symbol], room.first[1, symbol] = room.stacked[symbol], room.alone[symbol]
-                room.first[2, symbol] = plain
-            elif head <= proxies:
-                room.mixed[0, symbol] += room.first[0, head - 1] * room.stacked[symbol]
-                room.mixed[1, symbol] += room.first[1, head - 1] * room.alone[symbol]
-                room.mixed[2, symbol] += room.first[2, head - 1] * plain
-            else:
-                room.members[1, symbol] = np.log(room.stacked[symbol])
-                room.members[3, symbol] = np.log(room.alone[symbol])
-        if head == 0:
-            last = FRESH if level > 0 else 0
-        elif head > proxies:
-            last = level if level > 0 else last
-    if state.known[1] < MATURE_ROWS:
-        last = EARLY
+    estimate(places, heads, state, switches.regression, 0, last, room)
+    stack(heads, state, 0, last, room.inputs, room.levels, room, room.stacked)
+    regress(heads, contexts, 0, last, SMALLEST, room)
+    plain = room.estimates[places.identity + 1]
+    add_up(heads, room.stacked, room.stacked, room.chances[0])
+    add_up(heads, room.alone, room.alone, room.chances[2])
+    add_up(heads, plain, plain, room.chances[4])
+    first = heads.first[last] & POSITIVE
     for symbol in range(outcomes):
-        room.members[0, symbol] = np.log(room.mixed[0, symbol])
-        room.members[2, symbol] = np.log(room.mixed[1, symbol])
-        room.members[4, symbol] = np.log(max(room.mixed[2, symbol], SMALLEST))
-    mix(state, switches, last, outcomes, room, said)
+        room.chances[1, symbol], room.chances[3, symbol] = room.stacked[first + symbol], room.alone[first + symbol]
+    levels = room.levels[contexts + 2]
+    level = levels[last] if levels[last] > 0 else FRESH if levels[0] > 0 else 0
+    if state.known[1] < MATURE_ROWS:
+        level = EARLY
+    mix(state, switches, level, outcomes, room, said)
     if len(memo):
         for member in range(M):
             for symbol in range(outcomes):
-                code = min(np.int64(np.round(-room.members[member, symbol] / MEMO_STEP)), np.int64(65535))
+                code = min(np.int64(np.rint(-room.members[member, symbol] / MEMO_STEP)), np.int64(65535))
                 place = 2 * (member * outcomes + symbol)
                 memo[place], memo[place + 1] = code & 255, code >> 8
         write_whole(memo, 2 * M * outcomes, np.int64(state.known[0]))
         write_whole(memo, 2 * M * outcomes + 4, np.int64(state.known[1]))
-        memo[2 * M * outcomes + 8] = last
-    return last
+        memo[2 * M * outcomes + 8] = level
+        write_memo(heads, outcomes, room, memo)
 
 
-@compiled
+@inlined
 def nowcast_row(
-    places: Places, heads: Heads, switches: Switches, state: ContextState, symbols: Array, dense: Array, z: int,
+    places: RowPlaces, heads: Heads, switches: Switches, state: ContextState, symbols: Array, dense: Array, z: int,
     room: Scratch, said: Array,
 ) -> None:  # fmt: skip
     """Writes the log-probabilities `said` [Y] of the outcome of an instance whose proxy is known."""
     locate(places, heads, state, symbols, dense, room)
-    level = estimate(places, heads, state, switches.regression, 1 + z, room)
-    stack(state, 1 + z, heads.symbols[-1], room.inputs, room.levels, level, room, room.stacked)
+    estimate(places, heads, state, switches.regression, 1 + z, 1 + z, room)
+    stack(heads, state, 1 + z, 1 + z, room.inputs, room.levels, room, room.stacked)
     for symbol in range(heads.symbols[-1]):
-        said[symbol] = np.log(room.stacked[symbol])
+        said[symbol] = log32(room.stacked[heads.first[1 + z] + symbol])
 
 
-@compiled
+@inlined
 def learn_proxy(
-    places: Places, heads: Heads, switches: Switches, state: ContextState, symbols: Array, dense: Array, z: int, y: int,
-    memo: Array, room: Scratch,
+    places: RowPlaces, heads: Heads, switches: Switches, state: ContextState, symbols: Array, dense: Array, z: int,
+    y: int, memo: Array, room: Scratch,
 ) -> None:  # fmt: skip
     """Learns a proxy; y is known (not -1) where the outcome was learnt before."""
-    outcomes = heads.symbols[-1]
-    sample_numbers(places, state, dense)
+    if places.numbers > 0 and state.known[2] < SAMPLE:
+        sample_numbers(places, state, dense)
     locate(places, heads, state, symbols, dense, room)
-    teach_head(places, heads, switches, state, 0, z, memo, 0, outcomes, room)
-    if y >= 0:
-        teach_head(places, heads, switches, state, 1 + z, y, memo, 1, outcomes, room)
+    for step in range(2 if y >= 0 else 1):
+        teach_head(places, heads, switches, state, step * (1 + z), y if step else z, memo, step, room)
     state.known[0] += 1
 
 
-@compiled
+@inlined
 def learn_outcome(
-    places: Places, heads: Heads, switches: Switches, state: ContextState, symbols: Array, dense: Array, z: int, y: int,
-    memo: Array, room: Scratch,
+    places: RowPlaces, heads: Heads, switches: Switches, state: ContextState, symbols: Array, dense: Array, z: int,
+    y: int, memo: Array, room: Scratch,
 ) -> None:  # fmt: skip
     """Learns an outcome; z is known (not -1) where the proxy is learnt by now."""
     outcomes = heads.symbols[-1]
@@ -620,26 +733,25 @@ def learn_outcome(
             place = 2 * (member * outcomes + symbol)
             room.members[member, symbol] = -(np.int64(memo[place]) + (np.int64(memo[place + 1]) << 8)) * MEMO_STEP
     for hedge in range(len(GAMMAS)):
-        own = level if BY_LEVEL[hedge] else 0
+        scores = state.scores[hedge, level if BY_LEVEL[hedge] else 0]
+        most = GAMMAS[hedge] * scores[0] + room.members[0, y]
         for member in range(M):
-            score = state.scores[hedge, own, member]
-            state.scores[hedge, own, member] = GAMMAS[hedge] * score + room.members[member, y]
-        most = state.scores[hedge, own].max()
+            scores[member] = GAMMAS[hedge] * scores[member] + room.members[member, y]
+            most = max(most, scores[member])
         for member in range(M):
-            state.scores[hedge, own, member] -= most
+            scores[member] -= most
     if switches.logistic:
-        combine(state, level, outcomes, room, room.alone)
+        combine(state, level, outcomes, room, room.heard[0])
         for member in range(COMBINED):
             mean, spread = np.float32(0), np.float32(0)
             for symbol in range(outcomes):
                 value = room.members[member, symbol]
-                mean += room.alone[symbol] * value
-                spread += room.alone[symbol] * value * value
+                mean += room.heard[0, symbol] * value
+                spread += room.heard[0, symbol] * value * value
             state.combination[1, member, level] += max(spread - mean * mean, np.float32(0))
             slope = mean - room.members[member, y]
             state.combination[0, member, level] -= slope / (state.combination[1, member, level] + WEIGHT_RIDGE)
     locate(places, heads, state, symbols, dense, room)
-    teach_head(places, heads, switches, state, len(heads.symbols) - 1, y, memo, 1, outcomes, room)
-    if z >= 0:
-        teach_head(places, heads, switches, state, 1 + z, y, memo, 1, outcomes, room)
+    for step in range(2 if z >= 0 else 1):
+        teach_head(places, heads, switches, state, 1 + z if step else len(heads.symbols) - 1, y, memo, 1, room)
     state.known[1] += 1

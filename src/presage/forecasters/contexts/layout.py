@@ -91,7 +91,7 @@ PARTS = ("low", "chain", "pairs", "forgetting", "regression", "boosting", "stack
 """The settings that leave a part out."""
 
 
-class Places(NamedTuple):
+class RowPlaces(NamedTuple):
     """Where the rows of an instance lie, for compiled loops; columns are symbols, then numbers, coarse and fine."""
 
     symbols: int
@@ -118,14 +118,21 @@ class Places(NamedTuple):
 
 
 class Heads(NamedTuple):
-    """What is estimated: h(z|x), g(y|x,z) for each z, and p(y|x)."""
+    """What is estimated: h(z|x), g(y|x,z) for each z, and p(y|x).
+
+    The symbols of all heads lie side by side in lanes, so that loops run over many at once; lanes and heads are padded
+    to a multiple of 8. A row of a table is a count for each lane, then the sum of each head.
+    """
 
     symbols: Array  # int64 [H]
-    cell: Array  # int64 [H]: where its counts begin in a row of a table: their sum, then each
-    weight: Array  # int64 [H]: where its weights begin in a row of a regression
-    prior: Array  # float32 [H, S]: pseudo-counts of the whole
-    cells: int  # how wide the row of a table is
-    weights: int  # how wide that of a regression is
+    first: Array  # int64 [H]: the first lane of each
+    begin: Array  # int64 [H]: the same rounded down, and the lane past the last rounded up, to whole blocks
+    end: Array  # int64 [H]
+    of_lane: Array  # int64 [lanes]: the head of each lane; 0 for padding
+    prior: Array  # float32 [lanes]: pseudo-counts of the whole
+    prior_sums: Array  # float32 [padded heads]
+    lanes: int
+    padded: int
 
 
 class Switches(NamedTuple):
@@ -138,7 +145,7 @@ class Switches(NamedTuple):
     share: float
 
 
-class Table(NamedTuple):
+class ContextTable(NamedTuple):
     """A table: the columns that name its rows, and after how many rows it forgets."""
 
     columns: tuple[int, ...]
@@ -201,13 +208,13 @@ class ContextLayout:
         return tuple(place for place, size in enumerate(symbols) if not place or room_for(size) >= HIGH)[:MOST_HIGH]
 
     @cached_property
-    def _built(self) -> tuple[tuple[Table, ...], tuple[Context, ...]]:
-        tables: dict[Table, int] = {}
+    def _built(self) -> tuple[tuple[ContextTable, ...], tuple[Context, ...]]:
+        tables: dict[ContextTable, int] = {}
         contexts: list[Context] = []
         settings, names = self.settings, self.column_names
 
         def add(name: str, columns: Sequence[int], parent: int, strength: float, memory: float = 0.0) -> int:
-            table = tables.setdefault(Table(tuple(columns), memory), len(tables))
+            table = tables.setdefault(ContextTable(tuple(columns), memory), len(tables))
             contexts.append(Context(name, table, parent, strength))
             return len(contexts) - 1
 
@@ -257,7 +264,7 @@ class ContextLayout:
         return (*(context.name for context in self.contexts), "regression", "boosting")
 
     @cached_property
-    def places(self) -> Places:
+    def places(self) -> RowPlaces:
         """Where rows lie."""
         tables, contexts = self._built
         features, sizes = self.spaces.features, self.column_sizes
@@ -271,7 +278,7 @@ class ContextLayout:
         ends = np.cumsum([0, *(room for room, _ in term_rooms), *set_rows, features.dense])
         slots = [place for place, of in enumerate(features.sets) for _ in range(of.slots)]
         forgets = [room if table.memory else 0 for table, (room, _) in zip(tables, rooms, strict=True)]
-        return Places(
+        return RowPlaces(
             len(features.symbols),
             features.dense,
             *_padded([table.columns for table in tables], sizes),
@@ -309,19 +316,23 @@ class ContextLayout:
 
     @cached_property
     def heads(self) -> Heads:
-        """What is estimated, and where it lies in a row."""
+        """What is estimated, and in which lanes."""
         proxies, outcomes = self.spaces.proxies, self.spaces.outcomes
         symbols = np.array([proxies, *[outcomes] * proxies, outcomes], np.int64)
-        cell = np.array([0, *(proxies + 1 + (z + 1) * (outcomes + 1) for z in range(proxies)), proxies + 1], np.int64)
-        weight = np.array([0, *(proxies + (z + 1) * outcomes for z in range(proxies)), proxies], np.int64)
-        prior = np.ones((len(symbols), max(proxies, outcomes)), np.float32)
+        first = _starts(symbols.tolist())
+        lanes, padded = _whole_blocks(int(symbols.sum())), _whole_blocks(len(symbols))
+        of_lane = np.zeros(lanes, np.int64)
+        of_lane[: symbols.sum()] = np.repeat(np.arange(len(symbols)), symbols)
+        prior = np.ones(lanes, np.float32)
         if self.settings.same_labels:
             for z, y in enumerate(self.same):
                 if y >= 0:
-                    prior[1 + z, :outcomes] = SPREAD
-                    prior[1 + z, y] = SPREAD + (1 - SPREAD) * outcomes
-        cells = proxies + 1 + (proxies + 1) * (outcomes + 1)
-        return Heads(symbols, cell, weight, prior, cells, proxies + outcomes + proxies * outcomes)
+                    prior[first[1 + z] : first[1 + z] + outcomes] = SPREAD
+                    prior[first[1 + z] + y] = SPREAD + (1 - SPREAD) * outcomes
+        sums = np.ones(padded, np.float32)
+        sums[: len(symbols)] = np.add.reduceat(prior[: symbols.sum()], first)
+        end = np.array([_whole_blocks(last) for last in (first + symbols).tolist()], np.int64)
+        return Heads(symbols, first, first // BLOCK * BLOCK, end, of_lane, prior, sums, lanes, padded)
 
     @property
     def switches(self) -> Switches:
@@ -335,12 +346,12 @@ class ContextLayout:
     def memo_width(self) -> int:
         """The bytes kept with a prediction: see `presage.forecasters.contexts.kernels.write_memo`."""
         heads, inputs = self.heads, len(self.inputs)
-        return (
-            2 * len(MEMBERS) * self.spaces.outcomes
-            + 9
-            + len(heads.symbols) * (inputs + 1)
-            + inputs * int(sum(heads.symbols))
-        )
+        members = 2 * len(MEMBERS) * self.spaces.outcomes
+        return members + 9 + (inputs + 1) * len(heads.symbols) + inputs * heads.lanes
+
+
+BLOCK = 8
+"""Lanes and heads are padded to a multiple of it: as many float32 as fit into a vector register."""
 
 
 CODE = 1 / 2048
@@ -373,6 +384,11 @@ def _room(sizes: Sequence[int], most: int) -> tuple[int, bool]:
     """How many rows a table by columns of these sizes has, and whether its rows are hashes."""
     needed = math.prod(sizes)
     return min(needed, most), needed > most
+
+
+def _whole_blocks(count: int) -> int:
+    """At least so many, in whole blocks."""
+    return -(-count // BLOCK) * BLOCK
 
 
 def _starts(rooms: Sequence[int]) -> Array:

@@ -13,11 +13,10 @@ from presage.forecasters.contexts.kernels import (
     compiled,
     learn_outcome,
     learn_proxy,
-    member_weights,
     nowcast_row,
     predict_row,
 )
-from presage.forecasters.contexts.layout import HEDGES, Heads, Places, Switches
+from presage.forecasters.contexts.layout import HEDGES, Heads, RowPlaces, Switches
 from presage.spaces import Array
 
 SOURCE = zlib.crc32(Path(kernels.__file__).read_bytes())
@@ -29,7 +28,7 @@ def _loops() -> tuple[kernels.Function, kernels.Function, kernels.Function, kern
     source = SOURCE
 
     def play_rounds(
-        places: Places, heads: Heads, switches: Switches, state: ContextState, room: Scratch, symbols: Array,
+        places: RowPlaces, heads: Heads, switches: Switches, state: ContextState, room: Scratch, symbols: Array,
         dense: Array, z: Array, y: Array, seen: tuple[Array, Array], proxies: tuple[Array, Array],
         outcomes: tuple[Array, Array], start: int, ring: Array, said: Array, weights: Array,
     ) -> None:  # fmt: skip
@@ -40,7 +39,7 @@ def _loops() -> tuple[kernels.Function, kernels.Function, kernels.Function, kern
         """
         _ = source
         seen_proxy, seen_outcome = seen
-        length, own = len(ring), np.empty(M, np.float32)
+        length = len(ring)
         for now in range(start, start + len(said)):
             before = max(now - 1, 0)
             for position in range(proxies[1][before], proxies[1][now]):
@@ -55,17 +54,16 @@ def _loops() -> tuple[kernels.Function, kernels.Function, kernels.Function, kern
                 learn_outcome(
                     places, heads, switches, state, symbols[row], dense[row], other, y[row], ring[row % length], room
                 )
-            level = predict_row(
+            predict_row(
                 places, heads, switches, state, symbols[now], dense[now], room, said[now - start], ring[now % length]
             )
             if len(weights):
                 for hedge in range(len(HEDGES)):
-                    member_weights(state, switches.share, hedge, level, own)
                     for member in range(M):
-                        weights[now - start, member] += own[member] / len(HEDGES)
+                        weights[now - start, member] += room.hedged[hedge, member] / np.float32(len(HEDGES))
 
     def predict_rows(
-        places: Places, heads: Heads, switches: Switches, state: ContextState, room: Scratch, symbols: Array,
+        places: RowPlaces, heads: Heads, switches: Switches, state: ContextState, room: Scratch, symbols: Array,
         dense: Array, said: Array, memos: Array,
     ) -> None:  # fmt: skip
         """Writes what is said of rows, `said` [N, Y], and their memos [N, B]."""
@@ -74,7 +72,7 @@ def _loops() -> tuple[kernels.Function, kernels.Function, kernels.Function, kern
             predict_row(places, heads, switches, state, symbols[row], dense[row], room, said[row], memos[row])
 
     def nowcast_rows(
-        places: Places, heads: Heads, switches: Switches, state: ContextState, room: Scratch, symbols: Array,
+        places: RowPlaces, heads: Heads, switches: Switches, state: ContextState, room: Scratch, symbols: Array,
         dense: Array, z: Array, said: Array,
     ) -> None:  # fmt: skip
         """Writes what is said of rows whose proxies are known, `said` [N, Y]."""
@@ -83,7 +81,7 @@ def _loops() -> tuple[kernels.Function, kernels.Function, kernels.Function, kern
             nowcast_row(places, heads, switches, state, symbols[row], dense[row], z[row], room, said[row])
 
     def learn_rows(
-        places: Places, heads: Heads, switches: Switches, state: ContextState, room: Scratch, symbols: Array,
+        places: RowPlaces, heads: Heads, switches: Switches, state: ContextState, room: Scratch, symbols: Array,
         dense: Array, z: Array, y: Array, memos: Array, of_outcomes: bool,
     ) -> None:  # fmt: skip
         """Learns rows of proxies, or of outcomes, in order."""
