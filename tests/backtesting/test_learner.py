@@ -92,7 +92,7 @@ def test_a_backtest_says_what_a_learner_says_that_is_fed_event_by_event(
         live, state = play_live(forecaster, episode, 7)
         gap = np.nanmax(np.abs(log_loss(said[name], episode.y) - log_loss(live, episode.y)))
         assert gap < (1e-5 if "network" in name else 1e-6), (name, gap)
-        if forecaster.replay is None and name != "mixture":
+        if forecaster.replay is None and forecaster.family != "mixture":
             compare_counts(forecaster, episode, state)
     moved = {name: float(np.ptp(said[name][:, 0])) for name in forecasters}
     assert min(moved.values()) > 0.05, moved  # all of them learn something on the way
