@@ -13,6 +13,8 @@ if TYPE_CHECKING:
     from presage.errors import PresageError
     from presage.fitting.model import Model, fit, load_model
     from presage.forecasters.checks import check_forecaster
+    from presage.forecasters.contexts.context_mixture import context_mixture
+    from presage.forecasters.contexts.layout import ContextSettings
     from presage.forecasters.contract import Forecaster
     from presage.forecasters.direct_network import direct_network
     from presage.forecasters.direct_table import direct_table
@@ -34,6 +36,7 @@ if TYPE_CHECKING:
 __all__ = [
     "BacktestResult",
     "Client",
+    "ContextSettings",
     "Delays",
     "Episode",
     "Features",
@@ -50,6 +53,7 @@ __all__ = [
     "Task",
     "backtest",
     "check_forecaster",
+    "context_mixture",
     "direct_network",
     "direct_table",
     "factored_network",
@@ -75,6 +79,7 @@ __getattr__, __dir__ = facade(
     {
         "BacktestResult": "presage.backtesting.result",
         "Client": "presage.client",
+        "ContextSettings": "presage.forecasters.contexts.layout",
         "Delays": "presage.timeline.episode",
         "Episode": "presage.timeline.episode",
         "Features": "presage.spaces",
@@ -91,6 +96,7 @@ __getattr__, __dir__ = facade(
         "Task": "presage.task.task",
         "backtest": "presage.backtesting.result",
         "check_forecaster": "presage.forecasters.checks",
+        "context_mixture": "presage.forecasters.contexts.context_mixture",
         "direct_network": "presage.forecasters.direct_network",
         "direct_table": "presage.forecasters.direct_table",
         "factored_network": "presage.forecasters.factored_network",

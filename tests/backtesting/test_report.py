@@ -170,7 +170,7 @@ def test_the_page_reads_from_the_verdict_to_the_settings(files: dict[str, bytes]
     written = files["report.html"].decode()
     heads = [
         *("What the early sign tells", "What was compared", "Scores", "By segment", "Loss over time", "Best over time"),
-        *("Expert weights", "Delays", "Reliability", "Proxies", "Checks", "Settings"),
+        *("Weights in the default", "Delays", "Reliability", "Proxies", "Checks", "Settings"),
     ]
     places = [written.index(f"<h2>{head}</h2>") for head in heads]
     assert places == sorted(places)

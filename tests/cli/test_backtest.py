@@ -44,7 +44,7 @@ def test_a_simulated_log_is_scored_and_nothing_leaks(shop: Path, tmp_path: Path)
     result = json.loads(out.splitlines()[0])
     contract = {"rows", "instances", "seconds", "forecasters", "best", "default", "leak_check"}
     told = {"warnings", "base_rate", "outcome_given_proxy", "gain_percent", "gain_percent_over_shuffled", "by"}
-    assert contract | told | {"verdict", "proxy_gain", "over_time"} == set(result)
+    assert contract | told | {"verdict", "proxy_gain", "over_time", "rests_on"} == set(result)
     assert out.count("\n") == 1  # one object, and nothing else on stdout
     assert set(result["seconds"]) == {"read", "compile", "run"}
     assert list(result["forecasters"]) == NAMES

@@ -13,9 +13,10 @@ import numpy as np
 import pytest
 
 from presage.backtesting.backtest import to_episode
-from presage.drivers.counting.episodes import count_experts
+from presage.backtesting.replay import replay
 from presage.errors import SettingError
-from presage.logs.rows import read_log
+from presage.logs.rows import LogRows, read_log
+from presage.metrics.losses import log_loss
 from presage.service.folders import open_folder, task_forecaster
 from presage.service.history import refold_folder, sent
 from presage.service.interface import FeedbackRequest, PredictionRequest
@@ -23,9 +24,9 @@ from presage.service.learner.snapshots import Folded
 from presage.service.limits import Limits
 from presage.service.opening import open_service
 from presage.service.service import LiveService
+from presage.spaces import Array
 from presage.task.exported_log import as_served
-from presage.task.task import load_task
-from presage.timeline.episode import Episode
+from presage.task.task import Task, load_task
 from tests.cli.typed import Done, Presage
 from tests.service.shop import DAY, START, Happening, happenings, write_task
 
@@ -85,17 +86,20 @@ def test_a_backtest_of_the_exported_log_gives_the_losses_that_were_recorded(
     recorded = duckdb.connect().execute(query).fetchnumpy()["loss"]
     assert rows.models is not None
     assert len(np.unique(rows.models)) > 20, "it learnt as it went"
-    losses = count_experts(task_forecaster(task), Episode.stack([to_episode(rows)])).own[0]
+    losses = losses_of(task, rows)
     assert np.array_equal(np.isnan(losses), np.isnan(recorded))
     assert np.nanmax(np.abs(losses - recorded)) < 1e-6
     kind = task.forecaster.kind
     presage.words = ()
     found = said(presage("backtest", file, "--task", task_file, "--as-served", "--forecasters", kind, "--json"))
     assert found["forecasters"][kind]["log_loss"] == pytest.approx(exported["loss"], abs=1e-6)
-    plainly = Episode.stack([to_episode(rows._replace(models=None))])
-    assert np.nanmax(np.abs(count_experts(task_forecaster(task), plainly).own[0] - recorded)) > 1e-3, (
-        "by the times alone more is seen than the service had learnt"
-    )
+    plainly = losses_of(task, rows._replace(models=None))
+    assert np.nanmax(np.abs(plainly - recorded)) > 1e-3, "by the times alone more is seen than the service had learnt"
+
+
+def losses_of(task: Task, rows: LogRows) -> Array:
+    episode = to_episode(rows)
+    return log_loss(replay({"served": task_forecaster(task)}, episode, 0, lambda _: None)["served"], episode.y)
 
 
 @pytest.mark.long

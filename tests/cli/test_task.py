@@ -46,7 +46,7 @@ def test_check_says_what_a_task_means(presage: Presage) -> None:
     assert result["signals"]["outcome"]["horizon"] == "22 days"
     assert done.err == ""  # nothing is said twice
     said = presage("task", "check", ROOT / "examples" / "oulad.toml")
-    assert "name        resources used again within 21 days" in said.out.splitlines()
+    assert "name              resources used again within 21 days" in said.out.splitlines()
     assert said.err == ""
 
 
@@ -58,7 +58,7 @@ def test_check_reads_a_log_and_counts_what_is_left_out(presage: Presage, shop: P
     assert result["known"]["outcome"] == 2000 - sum(c for r, c in result["left_out"].items() if r.startswith("outcome"))
     assert "censored: outcome did not come within 20 days" in done.err
     said = presage("task", "check", shop.with_suffix(".toml"), "--log", shop)
-    assert "rows           2,000" in said.out.splitlines()
+    assert "rows              2,000" in said.out.splitlines()
     assert "censored: outcome did not come within 20 days" in said.err
     assert "censored: " not in said.out
     assert result["warnings"] == []

@@ -11,6 +11,7 @@ from presage.backtesting.leak_check import LeakCheck, check_leaks
 from presage.backtesting.outcome_rates import OutcomeRates, outcome_rates
 from presage.backtesting.over_time import OverTime, TimeBlocks, ahead_since, block_means, losses_over_time, time_blocks
 from presage.backtesting.proxy_gain import gain_of_proxy, gain_over_shuffled, known_from
+from presage.backtesting.reliance import RestsOn, rests_on
 from presage.backtesting.replay import Said, replay
 from presage.backtesting.rival_verdict import RivalScore
 from presage.backtesting.score_columns import score_json
@@ -150,6 +151,7 @@ class Backtest:
     segments: tuple[Segment, ...] = ()
     warnings: tuple[LogWarning, ...] = ()
     rivals: Mapping[str, RivalScore] = field(default_factory=dict)
+    rests_on: RestsOn | None = None  # where it was asked for
 
     @property
     def best(self) -> str:
@@ -169,7 +171,8 @@ class Backtest:
         note, warned = self.rates.seldom, bool(self.warnings)
         scores = {name: score for name, score in self.scores.items() if name not in self.rivals}
         said = verdict(scores, self.proxy_gain, self.leak_check, DEFAULT, warned=warned, note=note)
-        return [*said, *(score.sentence(name, DEFAULT) for name, score in self.rivals.items())]
+        rests = [self.rests_on.sentence] if self.rests_on and self.rests_on.sentence else []
+        return [*said, *rests, *(score.sentence(name, DEFAULT) for name, score in self.rivals.items())]
 
     def as_json(self, seconds: BacktestSeconds) -> dict[str, Any]:
         """The results as JSON values."""
@@ -191,6 +194,7 @@ class Backtest:
             "by": segments_json(self.segments, self.compared),
             "over_time": self.over_time.as_json(),
             **({"rivals": {name: score.as_json() for name, score in self.rivals.items()}} if self.rivals else {}),
+            **({"rests_on": self.rests_on.as_json()} if self.rests_on else {}),
         }
 
 
@@ -276,6 +280,16 @@ def _compared(scores: dict[str, Score], gain: ProxyGain | None) -> Compared:
     best = min(scores, key=lambda name: loss_of(scores[name]))
     direct = gain.over.against if gain else stand_ins({name: loss_of(scores[name]) for name in scores}).get("direct")
     return Compared(DEFAULT if DEFAULT in scores else None, direct, best, gain.name if gain else None)
+
+
+def default_rests_on(
+    task: Task, rows: LogRows, found: Backtest, tell: Callable[[str], None], proxy: str | None
+) -> RestsOn:
+    """What the default rests on: the features without which it would lose most; none where it was not played."""
+    if DEFAULT not in found.scores:
+        return RestsOn((), task.instance[0].name, 0, found.rows)
+    default = chosen_forecasters((DEFAULT,), spaces_of(task, rows, proxy), facts_of(task, proxy))[DEFAULT]
+    return rests_on(task, default, to_episode(rows, proxy), found.said[DEFAULT], tell)
 
 
 def default_weights(task: Task, rows: LogRows, found: Backtest, proxy: str | None) -> dict[str, Array] | None:

@@ -16,7 +16,7 @@ MEANINGS = {
     "direct": "learns only from outcomes, item by item, once they arrive",
     "factored": "learns at once which early signs an item shows, and from all items together what a sign leads to",
     "residual": "is factored with a correction for each item, learnt from the item's own outcomes",
-    "mixture": "weighs all of these by how well they have done so far: the default, which needs no choice",
+    "mixture": "weighs many estimates by how well they did so far: the default, which uses every feature",
     RIVAL: "is what people pick instead, played on the same rows with what was known by then",
 }
 """What the forecasters of a family are, in one sentence each."""

@@ -61,7 +61,7 @@ def tampered_log(spaces: Spaces, episode: Episode, seed: int) -> TamperedLog:
     half = int(min(order[min(ENOUGH, len(order) - 1)], episode.rounds // 2))
     rows = min(2 * half + 1, episode.rounds)
     draw = np.random.default_rng(seed)
-    first = _first_rows(episode, rows)
+    first = first_rows(episode, rows)
     changed, tampered = [], 0
     for symbols, seen, size in (
         (first.z, first.proxy_seen, spaces.proxies),
@@ -93,7 +93,8 @@ def thinned(episode: Episode, step: int) -> Episode:
     return Episode(x, episode.z[::step], episode.y[::step], *seen)
 
 
-def _first_rows(episode: Episode, rows: int) -> Episode:
+def first_rows(episode: Episode, rows: int) -> Episode:
+    """The first rows of an episode; feedback that is seen later comes after them."""
     x = Instance(*(part[:rows] for part in episode.x)) if isinstance(episode.x, Instance) else episode.x[:rows]
     parts: list[Array] = [part[:rows] for part in (episode.z, episode.y, episode.proxy_seen, episode.outcome_seen)]
     return Episode(x, *parts)

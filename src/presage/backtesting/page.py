@@ -12,11 +12,12 @@ from presage.backtesting.delays import OUTCOME, DelayCurve
 from presage.backtesting.families import family_of, told_families
 from presage.backtesting.leak_check import LeakCheck
 from presage.backtesting.over_time import OverTime, TimeBlocks
+from presage.backtesting.reliance import RestsOn
 from presage.backtesting.score_columns import score_table
 from presage.backtesting.segments import segment_tables
 from presage.charts.over_time import ALIKE, Times, delays_chart, over_time_chart, signal_lines, winners_chart
 from presage.charts.pages import PageSection, Panel, paragraph, table, word_table
-from presage.charts.panels import reliability_chart
+from presage.charts.panels import Bar, bars_chart, reliability_chart
 from presage.charts.style import family_lines, key, points_key
 from presage.logs.rows import LogRows
 from presage.metrics.calibration import Reliability
@@ -97,6 +98,26 @@ def meaning_section(found: Backtest) -> PageSection:
     return PageSection("What was compared", f'<ul class="meanings">{lines}</ul>')
 
 
+BARS = 30
+"""How many features get a bar; the table holds all of them."""
+
+
+def rests_on_section(found: RestsOn) -> PageSection:
+    """How much the log loss of the default rises without each feature."""
+    words = (
+        "The default replayed without one feature at a time: the longer the bar of a feature, the more the forecast "
+        "rests on it. Grey bars cannot be told from 0. Where several features say the same, each alone looks useless, "
+        "because the others stand in for it: leave out one at a time."
+    )
+    if len(found.features) > BARS:
+        words += f" The {BARS} most important of {len(found.features)} features are shown; rests_on.csv has all."
+    bars = [Bar(found.named(each.feature), each.rise, each.rise.low > 0) for each in found.features[:BARS]]
+    chart = bars_chart(bars, "nats per prediction", "feature")
+    text = paragraph(words) + (paragraph(found.part) if found.part else "")
+    caption = "By how much the log loss rises without it, with 95 % intervals"
+    return PageSection("What the forecast rests on", text, [Panel(caption, chart)])
+
+
 def segment_section(found: Backtest) -> PageSection:
     """The scores of each segment."""
     compared = found.compared
@@ -145,11 +166,11 @@ def winner_section(over_time: OverTime, shown: StandIns) -> PageSection:
 
 
 def weight_section(over_time: OverTime, weights: Mapping[str, Array]) -> PageSection:
-    """The weights of the mixture's experts."""
-    words = "The weight of each family of its experts, who begin with equal shares; the mean in each block of time."
+    """The weights of the default's members."""
+    words = "The weight that the default gives to each family of its members; the mean in each block of time."
     chart = over_time_chart(_times(over_time.blocks), weights, "weight", {}, share=True)
     text = paragraph(words) + key(family_lines(list(weights)))
-    return PageSection("Expert weights", text, [Panel("Weight in the mixture", chart)])
+    return PageSection("Weights in the default", text, [Panel("Weight of each family", chart)])
 
 
 def delay_section(known: DelayCurve) -> PageSection:

@@ -15,6 +15,7 @@ from presage.backtesting.page import (
     page_top,
     rates_section,
     reliability_section,
+    rests_on_section,
     run_section,
     score_section,
     segment_section,
@@ -50,6 +51,7 @@ def report_files(task: Task, rows: LogRows, found: Backtest, run: BacktestRun) -
         rates_section(found),
         meaning_section(found),
         score_section(found),
+        *([rests_on_section(found.rests_on)] if found.rests_on and found.rests_on.features else []),
         *([segment_section(found)] if found.segments else []),
         loss_section(over_time, shown, rows),
         winner_section(over_time, shown),
@@ -70,6 +72,7 @@ def report_files(task: Task, rows: LogRows, found: Backtest, run: BacktestRun) -
         "reliability": reliability_table(right, outcomes),
     } | ({"weights": weights_table(over_time, weights)} if weights else {})
     tables |= {"segments": segment_columns(found.segments, found.compared)} if found.segments else {}
+    tables |= {"rests_on": found.rests_on.columns()} if found.rests_on and found.rests_on.features else {}
     return {
         "report.html": page(f"Backtest: {task.name}", found.judged, sections, foot, top=page_top(found)),
         "backtest.json": json.dumps(found.as_json(run.seconds) | run.as_json(), indent=1).encode(),

@@ -2,14 +2,22 @@
 
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from presage.backtesting.backtest import Backtest, BacktestSeconds, groups_of, played_names, run_backtest, table_names
+from presage.backtesting.backtest import (
+    Backtest,
+    BacktestSeconds,
+    default_rests_on,
+    groups_of,
+    played_names,
+    run_backtest,
+    table_names,
+)
 from presage.backtesting.page import BacktestRun, ProxyCard
 from presage.backtesting.report import report_files
 from presage.backtesting.rival_scores import with_rivals
@@ -40,8 +48,8 @@ from presage.task.task import Task, load_task
 class BacktestResult:
     """What a backtest found.
 
-    In a notebook it shows its verdict and scores. `scores`, `over_time` and `predictions` are tables that become
-    dataframes on request; `save` writes the report.
+    In a notebook it shows its verdict and scores. `scores`, `over_time`, `rests_on` and `predictions` are tables that
+    become dataframes on request; `save` writes the report.
     """
 
     task: Task
@@ -52,6 +60,7 @@ class BacktestResult:
     settings: Mapping[str, Any]  # as JSON values
     seed: int
     proxy: str
+    _asked: list["BacktestResult"] = field(default_factory=list, init=False, repr=False, compare=False)
 
     @property
     def verdict(self) -> list[str]:
@@ -77,6 +86,25 @@ class BacktestResult:
     def by(self) -> Table:
         """A row for each segment of the columns that scores were wanted by; empty where there were none."""
         return Table(segment_columns(self.found.segments, self.found.compared))
+
+    @property
+    def rests_on(self) -> Table:
+        """A row for each feature, by how much the default's log loss rises without it; replays the log for each."""
+        found = self.with_rests_on().found.rests_on
+        return Table(found.columns() if found else {})
+
+    def with_rests_on(self, *, progress: Progress = silent) -> "BacktestResult":
+        """The same with what the forecast rests on in its verdict and its JSON; saved reports have it anyway.
+
+        The default is replayed once for each feature, which takes as long as that many backtests of it.
+        """
+        if self.found.rests_on is not None:
+            return self
+        if not self._asked:  # else it was asked for before
+            with progress("backtest: what the forecast rests on", len(self.task.instance)) as step:
+                found = default_rests_on(self.task, self.rows, self.found, lambda _: step(1), self.proxy)
+            self._asked.append(replace(self, found=replace(self.found, rests_on=found)))
+        return self._asked[0]
 
     @property
     def predictions(self) -> Table:
@@ -116,7 +144,8 @@ class BacktestResult:
             cards,
             no_cards,
         )
-        return write_results(Path(folder), report_files(self.task, self.rows, self.found, run))[0]
+        found = self.with_rests_on(progress=progress).found
+        return write_results(Path(folder), report_files(self.task, self.rows, found, run))[0]
 
     def __str__(self) -> str:
         return "\n".join(self.verdict)

@@ -1,14 +1,15 @@
 """Panels that figures are made of: curves, and reliability plots."""
 
-from collections.abc import Mapping
+import math
+from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from presage.charts.style import COLOURS, DASHES, FORECASTERS, SHAPES, rows_chart, scale, short, styled
+from presage.charts.style import COLOURS, DASHES, FONT, FORECASTERS, SHAPES, rows_chart, scale, short, styled
 from presage.later import alt
 from presage.metrics.calibration import Reliability
-from presage.metrics.intervals import mean_intervals
+from presage.metrics.intervals import Interval, mean_intervals
 from presage.spaces import Array
 
 POINTS = 240
@@ -84,3 +85,44 @@ def reliability_chart(tables: Mapping[str, Reliability]) -> Any:
         ),
     )
     return styled(layers.properties(width="container", height=230))
+
+
+class Bar(NamedTuple):
+    """A named number, and whether it stands out."""
+
+    name: str
+    value: Interval
+    strong: bool
+
+
+STRONG, WEAK = "#0072B2", "#b9b9b9"
+
+
+def bars_chart(bars: Sequence[Bar], title: str, of: str) -> Any:
+    """A bar for each number with its interval and its value in digits, in the order in which they are given."""
+    names = [bar.name for bar in bars]
+    largest = max((abs(bar.value.mean) for bar in bars if bar.value.mean), default=1.0)
+    digits = max(3, 2 - math.floor(math.log10(largest))) if largest > 0 else 3
+    rows: list[dict[str, Any]] = [
+        {"name": bar.name, "strong": bar.strong, "text": f"{bar.value.mean:+.{digits}f}"}
+        | dict(zip(Interval._fields, map(short, bar.value), strict=True))
+        for bar in bars
+    ]
+    ends = [value for bar in bars for value in (bar.value.low, bar.value.high) if not np.isnan(value)]
+    low, high = min([0.0, *ends]), max([0.0, *ends])
+    span = high - low or 1.0
+    x = alt.Scale(domain=[low - 0.02 * span, high + 0.3 * span], nice=False)  # digits stand at the end
+    y = alt.Y("name:N", sort=names, title=None, axis=alt.Axis(ticks=False, domain=False, labelLimit=150))
+    told = [alt.Tooltip("name:N", title=of), *(alt.Tooltip(f"{part}:Q") for part in Interval._fields)]
+    base = rows_chart(rows).encode(y=y, tooltip=told)
+    axis = alt.Axis(tickCount=5, labelOverlap=True)
+    colour = alt.Color("strong:N", scale=alt.Scale(domain=[True, False], range=[STRONG, WEAK]), legend=None)
+    layers = alt.layer(
+        base.mark_bar(height={"band": 0.6}).encode(x=alt.X("mean:Q", title=title, scale=x, axis=axis), color=colour),
+        base.mark_rule(color="#222222", strokeWidth=1.4).encode(x=alt.X("low:Q", title=title, scale=x), x2="high:Q"),
+        base.mark_text(align="left", dx=6, font=FONT, fontSize=12).encode(
+            x=alt.X("high:Q", title=title, scale=x), text="text:N"
+        ),
+        rows_chart([{"mean": 0}]).mark_rule(color="#333333").encode(x=alt.X("mean:Q", title=title, scale=x)),
+    )
+    return styled(layers.properties(width="container", height=26 * max(len(bars), 2)))

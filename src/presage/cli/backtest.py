@@ -8,6 +8,7 @@ import click
 
 from presage.backtesting.families import told_families
 from presage.backtesting.page import order_words
+from presage.backtesting.reliance import RestsOn
 from presage.backtesting.result import BacktestResult
 from presage.backtesting.result import backtest as play_backtest
 from presage.backtesting.score_columns import TextTable, score_table, side_by_side
@@ -43,11 +44,14 @@ from presage.files import check_results_folder
 @click.option(
     "--by", multiple=True, metavar="COLUMN", help="Also score each value of a feature or column; may be repeated."
 )
+@click.option(
+    "--rests-on", is_flag=True, help="Also replay without each feature: what the forecast rests on. --out always does."
+)
 @skip_option
 @seed_option
 @click.option("--out", type=click.Path(path_type=Path), help="Keep a report, its numbers and tables in this folder.")
 @json_option
-def backtest(log: str, task_file: Path, out: Path | None, as_json: bool, **options: Any) -> int:
+def backtest(log: str, task_file: Path, out: Path | None, rests_on: bool, as_json: bool, **options: Any) -> int:
     """Replay a log in the order things became known, and score forecasters on it.
 
     A row is predicted with what was known strictly before it was shown. New instances are those with a proxy and no
@@ -60,6 +64,8 @@ def backtest(log: str, task_file: Path, out: Path | None, as_json: bool, **optio
     result = play_backtest(log, task_file, progress=show_progress, **options)
     tell_edges(result.settings)
     tell_exclusions(result.left_out)
+    if out or rests_on:
+        result = result.with_rests_on(progress=show_progress)
     written = result.save(out, progress=show_progress) if out else None
     if as_json:
         click.echo(json.dumps(result.as_json()))
@@ -82,8 +88,12 @@ def _show(result: BacktestResult) -> None:
     show_result()
     for line in told_families(found.scores):
         show_result(line)
-    _tables(score_table(found.scores), *segment_tables(found.segments, found.compared))
+    _tables(score_table(found.scores), *segment_tables(found.segments, found.compared), *_rests_on(found.rests_on))
     show_result(f"{found.rows:,} rows, {found.instances:,} instances. {order_words(found.leak_check)}")
+
+
+def _rests_on(found: RestsOn | None) -> list[TextTable]:
+    return [found.text_table()] if found and found.features else []
 
 
 def _tables(*tables: TextTable) -> None:

@@ -57,7 +57,7 @@ def check(file: Path, log: str | None, engine: str, skip_bad_lines: bool, as_jso
         return 0
     for warning in warnings:
         click.secho(warning.words, bold=True)
-    show_results(["", ""], _told(meaning | {"signals": _spoken(found)}) + told)
+    show_results(["", ""], _told(_in_words(meaning) | {"signals": _spoken(found)}) + told)
     return 0
 
 
@@ -108,8 +108,13 @@ def _meaning(found: Task) -> dict[str, Any]:
     }
 
 
+def _in_words(meaning: dict[str, Any]) -> dict[str, Any]:
+    """What a task means as the table shows it: which of its forecasters use which features."""
+    return {"plain tables use" if name == "tables_use" else name: value for name, value in meaning.items()}
+
+
 def _used_by_tables(found: Task) -> list[str]:
-    """What tables and their mixtures use: the identity and the features of groups and proxies; networks use all."""
+    """What plain tables use: the identity and the features of groups and proxies; the default and networks use all."""
     groups = (*found.forecaster.back_off, *(proxy.features for proxy in found.proxies))
     grouped = {name.split(".")[0] for group in groups for name in group}
     return [feature.name for place, feature in enumerate(found.instance) if not place or feature.name in grouped]
