@@ -1,7 +1,8 @@
 """The command `python -m benchmarks [NAME ...] [--json FILE]`: results to stdout, progress to stderr.
 
-`python -m benchmarks structure [FOLDER]` counts modules instead of measuring time, and `python -m benchmarks versions
-FOLDER` compares this version with the one checked out there.
+`python -m benchmarks structure [FOLDER]` counts modules instead of measuring time, `python -m benchmarks rivals FILE.json
+...` makes a table of backtests, and `python -m benchmarks versions FOLDER` compares this version with the one checked
+out there.
 """
 
 import argparse
@@ -35,6 +36,7 @@ from benchmarks import (
 )
 from benchmarks.blocks import Tell
 from benchmarks.figures import HEADER, Figure
+from benchmarks.rival_table import table
 from benchmarks.structure import report
 
 BENCHMARKS: dict[str, Callable[[Tell], Iterator[Figure]]] = {
@@ -61,6 +63,9 @@ def main() -> None:
     """Run the benchmarks that are named, or all that need nothing else."""
     if sys.argv[1:2] == ["structure"]:
         print(report(Path(*sys.argv[2:3])))
+        return
+    if sys.argv[1:2] == ["rivals"]:
+        print(table([Path(file) for file in sys.argv[2:]]))
         return
     chosen, file = _arguments()
     started = time.perf_counter()
