@@ -11,26 +11,22 @@ from typing import Any
 
 
 def table(files: Sequence[Path]) -> str:
-    """A row for each forecaster and rival, with three columns for each log."""
+    """A row for each forecaster and rival, with a column for each log."""
     found = {file.stem: json.loads(file.read_text()) for file in files}
     logs = list(found.values())
-    head = ["", *(f"{name}: log loss | the default's against it | seconds" for name in found)]
-    lines = [f"| {' | '.join(head)} |", f"|---{'|---' * (3 * len(logs))}|"]
+    lines = [f"| | {' | '.join(found)} |", f"|---{'|---' * len(logs)}|"]
     names = [logs[0]["default"], *dict.fromkeys(rival for log in logs for rival in log["rivals"]), "marginal"]
-    for name in names:
-        cells = [cell for log in logs for cell in _cells(log, name)]
-        lines.append(f"| {name} | {' | '.join(cells)} |")
+    lines += [f"| `{name}` | {' | '.join(_cell(log, name) for log in logs)} |" for name in names]
     return "\n".join(lines)
 
 
-def _cells(log: dict[str, Any], name: str) -> tuple[str, str, str]:
-    """The log loss, the default's against it in percent with its interval, and the seconds."""
+def _cell(log: dict[str, Any], name: str) -> str:
+    """The log loss, how far the default's lies below or above it with an interval, and the seconds."""
     if name not in log["forecasters"]:
-        return "", "", ""
+        return ""
     score, rival = log["forecasters"][name], log["rivals"].get(name)
-    loss = f"{score['log_loss']:.4f}"
-    if rival is None:
-        return loss, "", f"{score['seconds']:.0f}" if name != "marginal" else ""
-    percent = rival["percent"]
-    between = f"{percent['mean']:+.1f} % ({percent['low']:+.1f} to {percent['high']:+.1f}), {rival['verdict']}"
-    return loss, between, f"{rival['seconds']:.0f}"
+    told = f"{score['log_loss']:.4f}"
+    if rival is not None:
+        percent = rival["percent"]
+        told += f"; {percent['mean']:+.1f} % ({percent['low']:+.1f} to {percent['high']:+.1f})"
+    return told if name == "marginal" else f"{told}; {score['seconds']:.0f} s"
