@@ -1,8 +1,8 @@
 """The command `python -m benchmarks [NAME ...] [--json FILE]`: results to stdout, progress to stderr.
 
 `python -m benchmarks structure [FOLDER]` counts modules instead of measuring time, `python -m benchmarks ablation
-[LOG=TASK ...]` tells what each part of the default forecaster earns, and `python -m benchmarks versions
-FOLDER` compares this version with the one checked out there.
+[LOG=TASK ...]` tells what each part of the default forecaster earns, `python -m benchmarks rivals FILE.json ...` makes a
+table of backtests, and `python -m benchmarks versions FOLDER` compares this version with the one checked out there.
 """
 
 import argparse
@@ -37,6 +37,7 @@ from benchmarks import (
 )
 from benchmarks.blocks import Tell
 from benchmarks.figures import HEADER, Figure
+from benchmarks.rival_table import table
 from benchmarks.structure import report
 
 BENCHMARKS: dict[str, Callable[[Tell], Iterator[Figure]]] = {
@@ -67,6 +68,9 @@ def main() -> None:
     if sys.argv[1:2] == ["ablation"]:
         for line in ablation.report(sys.argv[2:]):
             print(line, flush=True)
+        return
+    if sys.argv[1:2] == ["rivals"]:
+        print(table([Path(file) for file in sys.argv[2:]]))
         return
     chosen, file = _arguments()
     started = time.perf_counter()

@@ -123,7 +123,7 @@ def test_numbers_of_the_same_length_that_hardly_repeat_are_names_and_incomes_are
     number, income = (leads.draw.integers(low, high, ROWS) for low, high in ((3_000_000, 9_000_000), (9000, 90_000)))
     text, _ = drafted(tmp_path, leads.columns | {"contract": list(number), "income": list(income), "paid_at": paid})
     assert '# contract = { kind = "category", hashed = 65536 }  # nearly every row has another one' in text
-    assert 'income = { kind = "count"' in text
+    assert 'income = { kind = "number", scale = 10000 }' in text
 
 
 def test_horizons_of_successes_are_usual_days_within_a_part_of_the_log() -> None:

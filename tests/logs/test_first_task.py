@@ -10,7 +10,7 @@ import pytest
 from presage.logs.drafts.first_task import first_task
 from presage.logs.rows import read_log
 from presage.spaces import Array
-from presage.task.features import Count
+from presage.task.features import Category, Number
 from presage.task.signals import HappenedAt, Labelled
 from presage.task.task import Task, read_task
 from tests.logs.given import table
@@ -217,18 +217,36 @@ def test_names_with_spaces_and_accents_become_keys_that_differ(tmp_path: Path, s
     ]  # fmt: skip
 
 
-def test_edges_of_counts_come_from_the_counts(tmp_path: Path, sales: Sales) -> None:
+def test_whole_numbers_stay_numbers_and_few_of_them_are_categories(tmp_path: Path, sales: Sales) -> None:
     columns: dict[str, Any] = {
         "shop": sales.words("s", 9), "at": sales.times(), "paid": flags(sales.sold),
-        "age": sales.draw.integers(0, 1000, ROWS),
+        "seats": sales.draw.integers(0, 40, ROWS), "month": sales.draw.integers(1, 13, ROWS),
         "visits": np.where(np.arange(ROWS) % 40 == 0, 5, 0), "always": [7] * ROWS,
+        "size": [f"{n}.0" for n in sales.draw.integers(1, 5, ROWS)],
     }  # fmt: skip
     text, task, _ = drafted(tmp_path, columns)
-    counts = {one.column: one.edges for one in task.instance if isinstance(one, Count)}
-    expected = np.quantile(columns["age"], [0.2, 0.4, 0.6, 0.8, 0.95])
-    assert counts["age"] == pytest.approx(expected, rel=0.05)
-    assert "visits" not in counts  # two values: a category
+    assert [one.name for one in task.instance if isinstance(one, Category)] == ["shop", "month", "visits"]
+    assert [one.name for one in task.instance if isinstance(one, Category) and one.identity] == ["shop"]
+    assert 'seats = { kind = "number" }\n' in text
+    assert 'size = { kind = "number" }\n' in text  # another log may say 1 for 1.0
     assert '# always = { kind = "category" }  # always the same' in text
+
+
+def test_numbers_far_from_1_are_brought_near_it(tmp_path: Path, sales: Sales) -> None:
+    share = sales.draw.random(ROWS)
+    columns: dict[str, Any] = {
+        "shop": sales.words("s", 9), "at": sales.times(), "paid": flags(sales.sold),
+        "age": (share * 3000).astype(int), "born": (1960 + share * 50).astype(int), "heat": share * 90,
+        "rate": share / 200, "height": 1200 + 300 * share, "loss": -2000 * share, "clicked": flags(sales.clicked),
+    }  # fmt: skip
+    _, task, log = drafted(tmp_path, columns)
+    numbers = {one.name: (one.centre, one.scale) for one in task.instance if isinstance(one, Number)}
+    assert numbers == {
+        "age": (0, 1000), "born": (1960, 1), "heat": (0, 1), "rate": (0, 0.001), "height": (1200, 100),
+        "loss": (0, 1000),
+    }  # fmt: skip
+    largest = np.quantile(np.abs(read_log(task, log)[0].instances.dense), 0.95, axis=0)
+    assert ((largest > 0.5) & (largest < 100)).all()
 
 
 def test_every_row_is_looked_at_and_not_only_the_first_ones(tmp_path: Path, sales: Sales) -> None:
@@ -287,7 +305,7 @@ def test_values_that_may_be_signals_by_their_names_are_no_features(tmp_path: Pat
     }  # fmt: skip
     text, task, _ = drafted(tmp_path, columns)
     assert [one.column for one in task.instance] == ["shop"]
-    assert '# tickets_w2 = { kind = "count", edges = [1, 2] }  # may be an early sign, known only later' in text
+    assert '# tickets_w2 = { kind = "category" }  # may be an early sign, known only later' in text
     assert '# reopened = { kind = "category" }  # may be an outcome, too' in text
     assert "# - the outcome: reopened may be it as well as paid" in text
     sign = {name: column for name, column in columns.items() if "opened" not in name}

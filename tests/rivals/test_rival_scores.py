@@ -10,6 +10,7 @@ import pytest
 from click.testing import CliRunner
 
 import presage
+from benchmarks.rival_table import table
 from presage import BacktestResult
 from presage.backtesting.rival_verdict import RivalScore
 from presage.charts import pages
@@ -116,6 +117,17 @@ def test_what_is_said_of_a_difference(difference: tuple[float, ...], verdict: st
     assert score.verdict == verdict
     assert score.sentence("mine", "mixture") == words
     assert score._replace(forecaster="direct-table").sentence("mine", "mixture").startswith("direct-table's log loss")
+
+
+def test_the_table_of_several_logs_has_a_row_for_each_rival(result: BacktestResult, tmp_path: Path) -> None:
+    for name in ("one", "two"):
+        (tmp_path / f"{name}.json").write_text(json.dumps(result.as_json()))
+    lines = table([tmp_path / "one.json", tmp_path / "two.json"]).splitlines()
+    assert lines[0] == "| | one | two |"
+    assert [line.split(" | ")[0] for line in lines[2:]] == ["| `mixture`", "| `oracle`", "| `even`", "| `marginal`"]
+    percent = result.as_json()["rivals"]["even"]["percent"]
+    interval = f"; {percent['mean']:+.1f} % ({percent['low']:+.1f} to {percent['high']:+.1f}); "
+    assert lines[4].count(f"{np.log(result.found.said['even'].shape[1]):.4f}{interval}") == 2
 
 
 def test_a_report_shows_rivals_like_forecasters(

@@ -12,7 +12,7 @@ from presage.rivals import Rival, RivalLog, lightgbm, online, retrained, river, 
 from presage.rivals.feature_matrix import MOST_OF_A_SET, feature_matrix
 from presage.rivals.known_rates import known_rates
 from presage.rivals.named_rivals import RIVALS, chosen_rivals
-from presage.rivals.online_learners import LEARNING_RATE
+from presage.rivals.online_learners import BINS, BINS_EACH, FARTHEST, LEARNING_RATE, number_terms
 from presage.rivals.rival import FLOOR, outcome_signal, play_rival, proxy_signal, running_marginal
 from presage.spaces import Features, SetOf, Spaces
 from tests.problems import KINDS, MIXED
@@ -77,10 +77,35 @@ def test_large_categories_have_rates_and_large_sets_their_frequent_values() -> N
     assert matrix[:100, 15:].sum() >= np.sort(counts)[-MOST_OF_A_SET:].sum() - 20  # a value may come twice in one set
 
 
+def test_numbers_are_told_by_size_and_by_the_rows_before() -> None:
+    draw = np.random.default_rng(4)
+    dense = np.hstack([draw.normal(size=(200, 1)) * 5, 3e6 + 900 * draw.random((200, 1)), np.full((200, 1), 7.0)])
+    dense[::9, 0] = 0
+    bins, standard = number_terms(dense)
+    for row in range(0, 200, 7):
+        for place, value in enumerate(dense[row]):
+            past = dense[: row + 1, place]
+            scaled = (value - past.mean()) / past.std() if row and place < 2 else 0.0
+            assert standard[row, place] == pytest.approx(np.clip(scaled, -FARTHEST, FARTHEST), abs=1e-6)
+            for resolution, each in enumerate(BINS_EACH):
+                step = 1 + math.floor(each * math.log2(abs(value) or 1)) + 20 * each + 60 * each * (value < 0)
+                assert bins[row, 3 * resolution + place] == (step if value else 0)
+    changed = dense.copy()
+    changed[100:] *= -50
+    assert all(
+        (one[:100] == other[:100]).all() for one, other in zip(number_terms(changed), (bins, standard), strict=True)
+    )
+    ends = number_terms(np.array([[3e38], [1e-38], [-3e38], [-1e-38]])).bins
+    assert ends.tolist() == [[60, 240], [1, 1], [120, 480], [61, 241]]
+    assert [int(ends[:, place].max()) + 1 for place in range(2)] == list(BINS)
+
+
 def test_river_is_the_softmax_regression_it_is_said_to_be() -> None:
     log = rival_log("fixed", rows=150)
     symbols, dense = log.episode.x
-    x = np.hstack([*(np.eye(size)[symbols[:, place]] for place, size in enumerate((9, 4, 3))), dense])
+    bins, standard = number_terms(dense)
+    x = np.hstack([*(np.eye(size)[symbols[:, place]] for place, size in enumerate((9, 4, 3))), standard])
+    x = np.hstack([x, *(np.eye(max(BINS))[bins[:, place]] for place in range(6))])
     x = np.hstack([x, [[value in row for value in range(6)] for row in symbols[:, 3:]]])
     weights, squares, expected = np.zeros((4, x.shape[1])), np.zeros((4, x.shape[1])), []
 
@@ -105,9 +130,12 @@ def test_river_is_the_softmax_regression_it_is_said_to_be() -> None:
 def test_vowpal_wabbit_is_what_its_own_lines_with_words_give() -> None:
     from vowpalwabbit import Workspace
 
-    log = rival_log("fixed", Spaces(Features(symbols=(9, 4)), proxies=2, outcomes=3), rows=300)
+    log = rival_log("fixed", Spaces(Features(symbols=(9, 4), dense=2), proxies=2, outcomes=3), rows=300)
     model = Workspace("--oaa 3 --probabilities --quiet --loss_function logistic -b 24")
     lines = [f"| item_{item} kind_{kind}" for item, kind in log.episode.x.symbols.tolist()]
+    for row, (bins, (one, two)) in enumerate(zip(*number_terms(log.episode.x.dense), strict=True)):
+        named = " ".join(f"{name}_{value}" for name, value in zip("abcd", bins, strict=True))
+        lines[row] += f" {named} one:{one:.9g} two:{two:.9g}"
     expected, learnt = [], 0
     for row in range(log.rows):
         while learnt + 40 < row:

@@ -129,7 +129,11 @@ def test_a_retrained_rival_learns_what_was_known_by_then_and_all_of_it(kind: str
 
 @pytest.mark.parametrize("kind", ["fixed", "varying", "bursts"])
 def test_an_online_rival_learns_each_row_once_and_in_time(kind: str) -> None:
-    log, learnt = numbered(rival_log(kind)), []
+    log, learnt = rival_log(kind), []
+    log.episode.x.symbols[:, 0] = np.arange(log.rows)
+
+    def numbered_row(x: dict[str, float]) -> int:
+        return next(int(name.removeprefix("column0=")) for name in x if name.startswith("column0="))
 
     class Model:
         """Keeps what it is given."""
@@ -138,10 +142,10 @@ def test_an_online_rival_learns_each_row_once_and_in_time(kind: str) -> None:
             return self
 
         def learn_one(self, x: dict[str, float], y: int) -> None:
-            learnt.append((int(x["number2"]), y))
+            learnt.append((numbered_row(x), y))
 
         def predict_proba_one(self, x: dict[str, float]) -> dict[int, float]:
-            now, seen = int(x["number2"]), log.episode.outcome_seen
+            now, seen = numbered_row(x), log.episode.outcome_seen
             by_then = sorted((int(seen[row]), row) for row in range(log.rows) if seen[row] != -1 and seen[row] < now)
             assert learnt == [(row, log.episode.y[row]) for _, row in by_then]
             return {}

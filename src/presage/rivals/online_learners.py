@@ -2,7 +2,7 @@
 
 import copy
 from collections.abc import Callable
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -26,6 +26,51 @@ STRIDE = 1000
 
 Describe = Callable[[int, int | None], Any]
 """Given a row, and a proxy or None: the example that a learner takes."""
+
+
+BINS_EACH = 1, 4
+"""Bins of a number for each doubling of its size, coarse and fine: what is rare learns from the coarse ones ..."""
+
+SIZES = -20, 40
+"""... between 2 to the power of these; there are as many for negative numbers, and one for 0."""
+
+BINS = tuple(1 + 2 * each * (SIZES[1] - SIZES[0]) for each in BINS_EACH)
+"""How many bins there are, coarse and fine."""
+
+FARTHEST = 3.0
+"""Standard deviations from the mean at which a standardised number is cut off."""
+
+
+class NumberTerms(NamedTuple):
+    """What linear models are given of the D numbers of every row."""
+
+    bins: Array  # int32 [N, 2 D]: the coarse bin of each, then the fine one of each
+    standard: Array  # float64 [N, D]
+
+
+def number_terms(dense: Array) -> NumberTerms:
+    """The bins of each number by its size, and how far it is from the mean of the rows up to its own.
+
+    Where bins begin depends on no other row, and the mean on none that comes later: nothing is seen ahead.
+
+    >>> number_terms(np.array([[0.0], [1.0], [1.5], [-1.0]])).bins.tolist()
+    [[0, 0], [21, 81], [21, 83], [81, 321]]
+    """
+    values = np.asarray(dense, np.float64)
+    sizes = np.abs(values)
+    logs = np.log2(np.where(sizes > 0, sizes, 1.0))
+    bins = []
+    for each in BINS_EACH:
+        least, most = each * SIZES[0], each * SIZES[1]
+        places = 1 + np.clip(np.floor(each * logs + 1e-6), least, most - 1) - least
+        bins.append(np.where(values > 0, places, np.where(values < 0, places + most - least, 0)).astype(np.int32))
+    moved = values - values[:1]  # so that squares stay small
+    rows = np.arange(1, len(values) + 1)[:, None]
+    mean = np.cumsum(moved, axis=0) / rows
+    variance = np.maximum(np.cumsum(moved**2, axis=0) / rows - mean**2, 0.0)
+    spread = np.sqrt(variance)
+    standard = np.divide(moved - mean, spread, out=np.zeros_like(moved), where=spread > 1e-9 * np.abs(mean))
+    return NumberTerms(np.hstack(bins), np.clip(standard, -FARTHEST, FARTHEST))
 
 
 class OnlineLearner:
@@ -107,7 +152,8 @@ def online(model: Any, *, factored: bool = False, name: str | None = None) -> Ri
     """A River classifier, which learns each row as soon as its feedback is known.
 
     It is given a mapping from features to numbers: "feature=symbol" to 1 for each category and each value of a set, and
-    "number0", "number1" and so on for numbers. Labels are the outcomes' places in the task file, counted from 0.
+    for numbers "number0" and so on to the standardised one, with "number0=bin" and
+    "number0'=bin" for coarse and fine bins to 1. Labels are the outcomes' places in the task file, counted from 0.
 
     Args:
         model: Has `learn_one` and `predict_proba_one`; a copy of it is played.
@@ -153,13 +199,17 @@ def _copied(model: Any, seed: int) -> Any:
 
 def _features_by_name(log: RivalLog) -> Describe:
     """The mapping that describes a row to River; a proxy is one more feature, and one of each pair with another."""
-    symbols, dense = log.episode.x.symbols.tolist(), log.episode.x.dense.tolist()
+    symbols = log.episode.x.symbols.tolist()
+    bins, standard = (each.tolist() for each in number_terms(log.episode.x.dense))
     sets = [f"set{place}" for place, each in enumerate(log.spaces.features.sets) for _ in range(each.slots)]
     names = [*log.names, *sets]
+    numbers = [f"number{place}" for place in range(log.spaces.features.dense)]
+    binned = [*numbers, *(f"{name}'" for name in numbers)]
 
     def describe(row: int, z: int | None) -> dict[str, float]:
         example = {f"{name}={value}": 1.0 for name, value in zip(names, symbols[row], strict=True) if value >= 0}
-        example |= {f"number{place}": value for place, value in enumerate(dense[row])}
+        example |= dict(zip(numbers, standard[row], strict=True))
+        example |= {f"{name}={value}": 1.0 for name, value in zip(binned, bins[row], strict=True)}
         if z is None:
             return example
         return example | {f"proxy={z}": 1.0} | {f"proxy={z},{name}": value for name, value in example.items()}

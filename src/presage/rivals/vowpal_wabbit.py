@@ -2,9 +2,11 @@
 
 import math
 
+import numpy as np
+
 from presage.extras import extras_named
 from presage.progress import Step
-from presage.rivals.online_learners import Describe, OnlineLearner, play_online
+from presage.rivals.online_learners import BINS, Describe, OnlineLearner, number_terms, play_online
 from presage.rivals.rival import Rival, RivalLog, TimedSignal, check_name
 from presage.spaces import Array
 
@@ -54,7 +56,7 @@ def vw(*, arguments: str = ARGUMENTS, factored: bool = False, name: str | None =
 def _width(log: RivalLog) -> int:
     """How many numbers name the values of all features."""
     features = log.spaces.features
-    return sum(features.symbols) + sum(each.size for each in features.sets) + features.dense
+    return sum(features.symbols) + sum(each.size for each in features.sets) + (sum(BINS) + 1) * features.dense
 
 
 def _bits(log: RivalLog, factored: bool) -> int:
@@ -68,17 +70,20 @@ def _lines(log: RivalLog) -> Describe:
     A proxy is one more value, and one of each pair with another.
     """
     features, width = log.spaces.features, _width(log)
-    symbols, dense = log.episode.x.symbols.tolist(), log.episode.x.dense.tolist()
+    symbols = log.episode.x.symbols.tolist()
+    bins, standard = (each.tolist() for each in number_terms(log.episode.x.dense))
     sizes = [*features.symbols, *(each.size for each in features.sets)]
     begins = [1 + sum(sizes[:place]) for place in range(len(sizes))]
     offsets = begins[: len(features.symbols)]
     for place, (_, slots) in enumerate(features.sets, len(features.symbols)):
         offsets += [begins[place]] * slots
     numbers = 1 + sum(sizes)
+    firsts = (numbers + features.dense + np.cumsum([0, *np.repeat(BINS, features.dense)])[:-1]).tolist()
 
     def named(row: int, begin: int) -> list[str]:
         words = [str(begin + offset + value) for offset, value in zip(offsets, symbols[row], strict=True) if value >= 0]
-        return words + [f"{begin + numbers + place}:{value:.9g}" for place, value in enumerate(dense[row])]
+        words += [str(begin + first + value) for first, value in zip(firsts, bins[row], strict=True)]
+        return words + [f"{begin + numbers + place}:{value:.9g}" for place, value in enumerate(standard[row])]
 
     def describe(row: int, z: int | None) -> str:
         words = named(row, 0)

@@ -1,11 +1,11 @@
 """Lines of a draft task file for the features: what a column may be, and why another one is left out."""
 
 import json
+import math
 from collections.abc import Iterable, Sequence
 
 from presage.logs.columns import NUMBER
 from presage.logs.drafts.column_looks import ColumnLook, LogLook
-from presage.logs.drafts.signal_guesses import rounded_edges
 from presage.logs.tables import quoted
 
 INSTANCES = (
@@ -31,7 +31,11 @@ UNIQUE = 0.95
 LONG = 6
 """Digits that numbers which name something have at least, where their name does not say so."""
 
-QUANTILES = "[0.2, 0.4, 0.6, 0.8, 0.95]"
+FEW = 12
+"""Different whole numbers up to which they are a category, such as months, codes and small counts."""
+
+LARGE = 100
+"""Numbers as large, or as small as one part in it, get a scale: networks learn well from numbers around 1."""
 
 
 def feature_lines(
@@ -64,7 +68,7 @@ def _doubtful(look: LogLook, one: ColumnLook) -> str | None:
         one.kind in ("words", "whole")
         and look.rows > 100
         and one.different > look.rows / 2
-        and not _is_count(look, one)
+        and not _is_number(look, one)
     ):
         return "nearly every row has another one"
     return None
@@ -74,12 +78,11 @@ def feature_text(look: LogLook, one: ColumnLook, key: str) -> str:
     """What stands behind the key of a feature, as TOML."""
     named = "" if key == one.name else f", column = {quoted_text(one.name)}"
     gaps = one.filled < look.rows
-    if _is_count(look, one):
-        kind = f'"count", edges = {json.dumps(_edges(look, one))}{", missing = 0" if gaps else ""}'
+    number = _is_number(look, one)
+    if number:
+        kind = f'"number"{_scale(look, one)}{f", missing = {_middle(look, one)}" if gaps else ""}'
     elif one.kind == "time":
         kind = '"timestamp", parts = ["hour", "weekday"]'
-    elif one.kind == "number":
-        kind = f'"number"{f", missing = {_middle(look, one)}" if gaps else ""}'
     elif one.kind == "boolean":
         kind = f'"boolean"{", missing = false" if gaps else ""}'
     elif one.kind == "set":
@@ -87,15 +90,53 @@ def feature_text(look: LogLook, one: ColumnLook, key: str) -> str:
     else:
         hashed = ", hashed = 65536" if look.rows > 100 and one.different > look.rows / 2 else ""
         kind = f'"category"{hashed}{_missing(one) if gaps else ""}'
-    return f"{{ kind = {kind}{named} }}" + (
-        "  # where it is missing: the median" if one.kind == "number" and gaps else ""
-    )
+    return f"{{ kind = {kind}{named} }}{'  # where it is missing: the median' if number and gaps else ''}"
 
 
 def _middle(look: LogLook, one: ColumnLook) -> str:
     """The median of a number, which stands in where there is none: 0 may be a value like any other."""
-    number = NUMBER.value(quoted(one.name), "VARCHAR")
-    return f"{float(look.ask(f'SELECT coalesce(median({number}), 0) FROM rows')[0]):.3g}"
+    (middle,) = look.ask(f"SELECT coalesce(median({_value(one)}), 0) FROM rows")
+    return _short(float(middle), 3)
+
+
+def _scale(look: LogLook, one: ColumnLook) -> str:
+    """The keys that bring a number near 1: where it begins, if far from 0, and the power of ten it reaches."""
+    cut = f"quantile_disc({_value(one)}, [0.05, 0.95])"
+    low, high = look.ask(f"SELECT {cut}[1], {cut}[2] FROM rows")
+    if low is None:
+        return ""
+    centre = _begin(float(low), float(high))
+    reach = max(abs(low - centre), abs(high - centre))
+    scale = 1.0 if 1 / LARGE < reach < LARGE or not reach else float(f"1e{math.floor(math.log10(reach))}")
+    keys = f", centre = {_short(centre)}" if centre else ""
+    return keys + (f", scale = {_short(scale)}" if scale != 1 else "")
+
+
+def _begin(low: float, high: float) -> float:
+    """A round number below `low` where most numbers are larger than they differ, such as years; otherwise 0.
+
+    >>> _begin(2013, 2024), _begin(0, 12), _begin(450, 700), _begin(1010.2, 1030)
+    (2010.0, 0.0, 400.0, 1010.0)
+    """
+    if not 0 < high - low < low or low < LARGE:
+        return 0.0
+    unit = float(f"1e{math.floor(math.log10(high - low))}")
+    return math.floor(low / unit) * unit
+
+
+def _short(number: float, digits: int = 6) -> str:
+    """A number as short as it can be written, whole ones without a point.
+
+    >>> _short(0.001), _short(1000.0), _short(50.5), _short(1e7)
+    ('0.001', '1000', '50.5', '10000000')
+    """
+    rounded = float(f"{number:.{digits}g}")
+    return str(int(rounded)) if rounded == int(rounded) else repr(rounded)
+
+
+def _value(one: ColumnLook) -> str:
+    """SQL for the number in a column; NULL where there is none."""
+    return NUMBER.value(quoted(one.name), "VARCHAR")
 
 
 def _missing(one: ColumnLook) -> str:
@@ -104,8 +145,16 @@ def _missing(one: ColumnLook) -> str:
     return f", missing = {quoted_text(word)}"
 
 
-def _is_count(look: LogLook, one: ColumnLook) -> bool:
-    return one.kind == "whole" and one.different > 2 and not _like_an_id(look, one)
+def _is_number(look: LogLook, one: ColumnLook) -> bool:
+    """Whether a column is read by its size: it holds fractions, or more whole numbers than could be told apart."""
+    if one.kind == "whole":
+        return not _like_an_id(look, one) and (one.different > FEW or not _plain(one))
+    return one.kind == "number"
+
+
+def _plain(one: ColumnLook) -> bool:
+    """Whether whole numbers are written as such and not as "3.0", which elsewhere is another word."""
+    return all(value.removeprefix("-").isdigit() for value in one.values)
 
 
 def _like_an_id(look: LogLook, one: ColumnLook) -> bool:
@@ -116,19 +165,15 @@ def _like_an_id(look: LogLook, one: ColumnLook) -> bool:
     return bool(called) or set(one.words) <= {*INSTANCES, *SUBJECTS} or numbered
 
 
-def _edges(look: LogLook, one: ColumnLook) -> tuple[float, ...]:
-    """Rounded quantiles that differ; where most values are the same, the next number."""
-    number = f"try_cast({quoted(one.name)} AS DOUBLE)"
-    cut, least = f"quantile_disc({number}, {QUANTILES})", f"min({number}) FILTER ({number} > {one.low})"
-    quantiles, above = look.ask(f"SELECT {cut}, {least} FROM rows WHERE {number} IS NOT NULL")
-    return rounded_edges(quantiles, one.low) or (int(above),)
-
-
 def coarser_categories(look: LogLook, offered: Sequence[ColumnLook], identity: str | None = None) -> list[str]:
     """The names of the identity, where there is one, and of the categories coarser than it, the coarsest first."""
     found = {
         one.name: one for one in offered if not _doubtful(look, one) and '"category"' in feature_text(look, one, "")
     }
+    names = {
+        name: one for name, one in found.items() if one.kind != "whole" or one.different < 3 or _like_an_id(look, one)
+    }
+    found = names or found
     if identity not in found:
         items = [name for name, one in found.items() if set(one.words) & set(INSTANCES)]
         often = [name for name, one in found.items() if ROWS_EACH * one.different <= look.rows]
