@@ -1,8 +1,8 @@
 """The command `python -m benchmarks [NAME ...] [--json FILE]`: results to stdout, progress to stderr.
 
 `python -m benchmarks structure [FOLDER]` counts modules instead of measuring time, `python -m benchmarks ablation
-[LOG=TASK ...]` tells what each part of the default forecaster earns, `python -m benchmarks rivals FILE.json ...` makes a
-table of backtests, and `python -m benchmarks versions FOLDER` compares this version with the one checked out there.
+[LOG=TASK ...]` tells what each part of the default forecaster earns, `python -m benchmarks rivals FILE.json ...` makes
+a table of backtests, and `python -m benchmarks versions FOLDER` compares this version with the one checked out there.
 """
 
 import argparse

@@ -138,8 +138,8 @@ def test_a_report_shows_rivals_like_forecasters(
     assert "below even&#x27;s (" in page
     assert "rival is what people pick instead" in page
     assert "seconds" in result._repr_html_()
-    for table in ("scores", "over_time"):
-        with (tmp_path / f"{table}.csv").open() as file:
+    for name in ("scores", "over_time"):
+        with (tmp_path / f"{name}.csv").open() as file:
             assert {"oracle", "even"} <= {row["forecaster"] for row in csv.DictReader(file)}
     kept = json.loads((tmp_path / "backtest.json").read_text())
     assert kept["settings"]["rivals"] == ["oracle", "even"]
