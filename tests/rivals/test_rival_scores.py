@@ -10,7 +10,7 @@ import pytest
 from click.testing import CliRunner
 
 import presage
-from benchmarks.rival_table import table
+from benchmarks import rival_table
 from presage import BacktestResult
 from presage.backtesting.rival_verdict import RivalScore
 from presage.charts import pages
@@ -122,7 +122,7 @@ def test_what_is_said_of_a_difference(difference: tuple[float, ...], verdict: st
 def test_the_table_of_several_logs_has_a_row_for_each_rival(result: BacktestResult, tmp_path: Path) -> None:
     for name in ("one", "two"):
         (tmp_path / f"{name}.json").write_text(json.dumps(result.as_json()))
-    lines = table([tmp_path / "one.json", tmp_path / "two.json"]).splitlines()
+    lines = rival_table.table([tmp_path / "one.json", tmp_path / "two.json"]).splitlines()
     assert lines[0] == "| | one | two |"
     assert [line.split(" | ")[0] for line in lines[2:]] == ["| `mixture`", "| `oracle`", "| `even`", "| `marginal`"]
     percent = result.as_json()["rivals"]["even"]["percent"]
