@@ -105,7 +105,7 @@ def test_init_guesses_kinds_from_columns_of_any_form(presage: Presage, tmp_path:
     text = presage("task", "init", tmp_path / "log.csv").out
     first = read_task(text.replace('values = ["no", "yes"]', 'values = ["early", "late"]'))
     kinds = {feature.name: type(feature).__name__ for feature in first.instance}
-    assert kinds == {"item": "Category", "clicks": "Count", "price": "Number", "new_one": "Boolean"}
+    assert kinds == {"item": "Category", "clicks": "Category", "price": "Number", "new_one": "Boolean"}
     assert "# session = { kind" in text
     assert first.log.shown_at == "day"
     assert (first.proxy().values, first.outcome.values) == (("early", "late"), ("lost", "won"))

@@ -24,7 +24,8 @@ def test_a_model_is_the_backtest_and_an_update_the_fit_of_both(forecaster: str, 
     whole = presage.fit(log, TOLD, forecaster=forecaster)
     check_same(steps(forecaster, TOLD, tmp_path, log), whole, log)
     plain = presage.fit(log, TASK, forecaster=forecaster)
-    assert np.abs(plain.predict(log)["returned"] - whole.predict(log)["returned"]).max() > 0.01
+    apart = float(np.abs(plain.predict(log)["returned"] - whole.predict(log)["returned"]).max())
+    assert apart == 0 if forecaster == "mixture" else apart > 0.01, "the default reads every feature anyway"
 
 
 @pytest.mark.long

@@ -248,9 +248,12 @@ class ContextLayout:
 
     @property
     def _chain(self) -> list[tuple[int, ...]]:
-        """The largest four low columns, first the smallest alone, then one more each time."""
-        largest = sorted(self.low, key=lambda column: (self.column_sizes[column], column))[-4:]
-        steps = [tuple(largest[:count]) for count in range(1, len(largest) + 1)]
+        """The first four low columns, one alone, then one more each time.
+
+        Their order is that of the task: by size it would change as new values come.
+        """
+        first = self.low[:4]
+        steps = [first[:count] for count in range(1, len(first) + 1)]
         return steps if len(steps) > 1 else []
 
     @property
