@@ -52,6 +52,19 @@ def _texts(column: str, declared: str, separator: str) -> str:
     return f"coalesce(list_distinct(list_filter({trimmed}, lambda word: word <> '')), [])::VARCHAR[]"
 
 
+@contextmanager
+def one_thread(connection: duckdb.DuckDBPyConnection, alone: bool) -> Iterator[None]:
+    """One thread for a while, if `alone`: several may read the second of two files before the first."""
+    threads = connection.execute("SELECT current_setting('threads')").fetchall()[0][0] if alone else None
+    if alone:
+        connection.execute("SET threads = 1")
+    try:
+        yield
+    finally:
+        if alone:
+            connection.execute(f"SET threads = {threads}")
+
+
 class LogReading(NamedTuple):
     """How the files of a log are read, as far as its task and the caller say so."""
 
@@ -205,7 +218,8 @@ class DuckDBEngine:
             parsed = {one.name: quoted(f"{ours} {one.name}") for one in wanted if one.kind is TIME}  # costly: done once
             chosen += [f"{values[theirs]} AS {column}" for theirs, column in parsed.items()]
             query = f"SELECT {', '.join(chosen)}, {test} FROM {relation}"
-            self.connection.execute(f"CREATE TABLE raw_{name} AS {query}")
+            with one_thread(self.connection, len(source.files) > 1):
+                self.connection.execute(f"CREATE TABLE raw_{name} AS {query}")
             values |= parsed
             numbered = f"SELECT *, row_number() OVER () AS {row} FROM raw_{name}"
         else:
