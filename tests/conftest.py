@@ -34,10 +34,10 @@ def _compiled_programs_are_kept_between_runs() -> None:
 
 forget_programs: Callable[[], None] = jax.clear_caches
 
-ROOM = 1400 * 2**20
+ROOM = 1150 * 2**20
 """Bytes of a test process beyond which it gives back the programs that it has compiled."""
 
-STEP = 200 * 2**20
+STEP = 150 * 2**20
 """Bytes by which it grows before it does so again: it takes a third of a second, and libraries need room as well."""
 
 _limit = [ROOM]
