@@ -29,6 +29,7 @@ from presage import (
 from presage.drivers.counting.episodes import count_experts, count_tables
 from presage.drivers.xla.episodes import scan_episode, scan_experts, scan_trials
 from presage.errors import SpaceError, StateFileError
+from presage.forecasters.back_off import TableParts
 from presage.forecasters.checks import check_forecaster
 from presage.forecasters.factored_network import SharedLogits
 from presage.forecasters.state_files import describe, pack_state, unpack_state
@@ -124,7 +125,8 @@ def test_tables_are_plain_loops_over_proxy_and_feature(kind: str) -> None:
 def test_what_belongs_to_the_proxy_stays_from_its_level_on(own: Key, levels: list[Key]) -> None:
     spaces = Spaces(Features(symbols=(6, 3, 2, 2)), 3, 2, proxy_with=own)
     structure = residual_table(spaces, shrinkage=4.0, groups=((1,), (1, 2))).structure
-    assert [key.columns for key in structure.g.keys] == levels  # type: ignore[union-attr]
+    assert isinstance(structure, TableParts)
+    assert [key.columns for key in structure.g.keys] == levels
 
 
 def pool(spaces: Spaces) -> Forecaster:

@@ -11,6 +11,7 @@ import numpy as np
 
 from presage.settings import between, strength, whole
 from presage.spaces import Array, Spaces
+from presage.task.task import SWITCHES
 
 COARSE = 28
 """Bins of a number by the quantiles of the first rows: 8 between them, and 10 that double on each side."""
@@ -87,7 +88,7 @@ class ContextSettings:
         between("share", self.share, 0.0, 1.0)
 
 
-PARTS = ("low", "chain", "pairs", "forgetting", "regression", "boosting", "stacking", "logistic", "same_labels")
+PARTS = SWITCHES
 """The settings that leave a part out."""
 
 
