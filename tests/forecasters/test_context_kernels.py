@@ -58,4 +58,4 @@ def test_the_direct_member_is_the_formula_of_the_stack() -> None:
             for term, value in zip(room.terms, room.values, strict=True):
                 at = term + which * heads.lanes + heads.first[head]
                 sums = sums + REGRESSION_START * value * state.weights[at : at + 2]
-        np.testing.assert_allclose(room.chances[1], softmax(sums), rtol=1e-5)
+        np.testing.assert_allclose(room.chances[2], softmax(sums), rtol=1e-5)

@@ -35,18 +35,14 @@ FRESH, EARLY = LEVELS, LEVELS + 1
 """Further levels of an identity, for the last mixing: only proxies are known of it; hardly any outcome is known."""
 
 MEMBERS = (
+    ("logistic", "mixture"),
     ("stack-residual", "residual"),
     ("stack-direct", "direct"),
     ("regression-residual", "residual"),
     ("regression-direct", "direct"),
     ("identity-residual", "residual"),
-    ("average", "mixture"),
-    ("logistic", "mixture"),
 )
-"""The forecasts that are mixed in the end, and the family of each; the last two are made of the others."""
-
-AVERAGED, COMBINED = (0, 2), 5
-"""The members whose geometric mean is the average, and how many the logistic combination takes."""
+"""The forecasts that are mixed in the end, and the family of each; the first combines the others, and more."""
 
 HEDGES = ((0.99, False), (0.999, False), (1.0, False), (0.999, True), (1.0, True))
 """How fast each set of weights of the members forgets, and whether it is kept for each level of the identity."""
@@ -116,6 +112,7 @@ class RowPlaces(NamedTuple):
     parent: Array  # int32 [C]: the context it backs off to; -1: the whole
     strength: Array  # float32 [C]
     identity: int  # the context that is the identity alone
+    spoken: Array  # int64 [R]: the estimates that are forecasts on their own: 0 the whole, 1 + c of context c
 
 
 class Heads(NamedTuple):
@@ -301,8 +298,28 @@ class ContextLayout:
             np.array([context.table for context in contexts], np.int32),
             np.array([context.parent for context in contexts], np.int32),
             np.array([context.strength for context in contexts], np.float32),
-            next((place for place, each in enumerate(contexts) if each.name == self.column_names[0]), -1),
+            self._identity,
+            np.array(self._spoken, np.int64),
         )
+
+    @cached_property
+    def _identity(self) -> int:
+        names = [context.name for context in self.contexts]
+        return names.index(self.column_names[0]) if self.high else -1
+
+    @cached_property
+    def _spoken(self) -> list[int]:
+        """The identity, the whole, what others back off to in the end, and all contexts of a column of many values."""
+        tables, contexts = self._built
+        many = {(column,) for column in self.high}
+        chosen = {place for place, context in enumerate(contexts) if tables[context.table].columns in many}
+        chosen |= {contexts[place].parent for place in chosen}
+        return list(dict.fromkeys([1 + self._identity, 0, *(1 + place for place in sorted(chosen))]))
+
+    @property
+    def forecasts(self) -> int:
+        """How many forecasts there are: the members, and those of further contexts."""
+        return len(MEMBERS) - 1 + len(self._spoken)
 
     def _most(self, columns: tuple[int, ...]) -> int:
         """Rows of a table: a quarter of the bound for several columns together."""
@@ -350,7 +367,7 @@ class ContextLayout:
     def memo_width(self) -> int:
         """The bytes kept with a prediction: see `presage.forecasters.contexts.kernels.write_memo`."""
         heads, inputs = self.heads, len(self.inputs)
-        members = 2 * len(MEMBERS) * self.spaces.outcomes
+        members = 2 * self.forecasts * self.spaces.outcomes
         return members + 9 + (inputs + 1) * len(heads.symbols) + inputs * heads.lanes
 
 
