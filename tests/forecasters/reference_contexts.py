@@ -18,14 +18,15 @@ MATURE, SHARE = 200, 0.75
 HEDGES = ((0.99, False), (0.999, False), (1.0, False), (0.999, True), (1.0, True))
 FRESH, EARLY = 6, 7
 FLOOR = 1e-5
-LEAST = {"stack": 200.0, "level": 1000.0}
+LEAST = {"stack": 200.0, "level": 1000.0, "combination": 200.0}
+LEADS = (0, 0, -4, 0, -4, -1)
 RATES = 0.03, 0.02
 
 
 class Memo(NamedTuple):
     """What was said of a row, as coarsely as a memo keeps it."""
 
-    members: Array  # [7, Y]
+    forecasts: Array  # [1 + F, Y]: the combination, then what it combines; the first six are the members
     known: tuple[int, int]
     level: int
     levels: dict[int, list[int]]  # by head: of each input, then of the identity
@@ -57,10 +58,13 @@ class ReferenceContexts:
         inputs, contexts = len(layout.contexts) + 2, len(layout.contexts)
         self.stacks = np.zeros((4, len(self.sizes), inputs, 6))
         self.stacks[0, :, :contexts], self.stacks[0, :, contexts:] = 1 / contexts, 0.25
-        self.combination = np.zeros((2, 5, 8))
-        self.combination[0, 0] = 1
-        self.scores = np.zeros((5, 8, 7))
-        self.scores[..., [1, 3]] = -4
+        self.spoken = layout.places.spoken.tolist()
+        combined = 4 + len(self.spoken)
+        self.combination, self.slopes = np.zeros((8, combined)), np.zeros((8, combined))
+        self.combination[:, [0, 2]] = 0.5
+        self.curvature = np.zeros((8, combined, combined))
+        self.taught, self.block = 0, 0
+        self.scores = np.zeros((5, 8, 6)) + LEADS
         self.known = [0, 0]
         self.sample: list[Array] = []
         self.identity = [context.name for context in layout.contexts].index("x0")
@@ -135,21 +139,18 @@ class ReferenceContexts:
         heads = [self._estimate(head, symbols, dense) for head in range(1 + self.last)]
         stacked = [self._stack(head, base, *rest[1:]) for head, (base, *rest) in enumerate(heads)]
         alone = [softmax(np.log(base) + inputs[-2]) for base, _, inputs, _ in heads]
-        plain = [said[self.identity] for _, said, _, _ in heads]
-        chances = [
-            self._through(stacked), stacked[-1], self._through(alone), alone[-1], self._through(plain),
-        ]  # fmt: skip
-        members = [np.log(each) for each in chances]
+        estimates = [[base, *said] for base, said, _, _ in heads]
+        contexts = [self._through([each[place] for each in estimates]) for place in self.spoken]
+        combined = np.log([self._through(stacked), stacked[-1], self._through(alone), alone[-1], *contexts])
         level = heads[-1][3][-1] or (FRESH if heads[0][3][-1] else 0)
         if self.known[1] < MATURE:
             level = EARLY
-        members.append(np.log(softmax((members[0] + members[2]) / 2)))
-        members.append(np.log(softmax(self.combination[0, :, level] @ np.array(members[:5]))))
+        forecasts = np.concatenate([np.log(softmax(self.combination[level] @ combined))[None], combined])
         heard = []
         for hedge, (_, by_level) in enumerate(HEDGES):
-            weights = softmax(self.scores[hedge, level if by_level else 0], 0.01 / 7)
-            heard.append(np.log(weights @ np.exp(members)))
-        codes = np.minimum(np.rint(-np.array(members) * 2048), 65535)
+            weights = softmax(self.scores[hedge, level if by_level else 0], 0.01 / 6)
+            heard.append(np.log(weights @ np.exp(forecasts[:6])))
+        codes = np.minimum(np.rint(-forecasts * 2048), 65535)
         memo = Memo(
             -codes / 2048,
             (self.known[0], self.known[1]),
@@ -177,16 +178,27 @@ class ReferenceContexts:
         """`z` is -1 unless the proxy is learnt by now."""
         for hedge, (gamma, by_level) in enumerate(HEDGES):
             scores = self.scores[hedge, memo.level if by_level else 0]
-            scores[:] = gamma * scores + memo.members[:, y]
+            scores[:] = gamma * scores + memo.forecasts[:6, y]
             scores -= scores.max()
-        five, weights, curvature = memo.members[:5], *self.combination[:, :, memo.level]
-        heard = softmax(weights @ five)
-        curvature += five**2 @ heard - (five @ heard) ** 2
-        weights -= (five @ heard - five[:, y]) / (curvature + LEAST["stack"])
+        if memo.known[1] >= MATURE and memo.known[1] >= SHARE * self.known[1]:
+            self._teach_combination(memo.level, memo.forecasts[1:], y)
         self._teach((self.last, y, 1), symbols, dense, memo)
         if z >= 0:
             self._teach((1 + z, y, 1), symbols, dense, memo)
         self.known[1] += 1
+
+    def _teach_combination(self, level: int, combined: Array, y: int) -> None:
+        said = softmax(self.combination[level] @ combined)
+        self.slopes[level] += combined @ said - combined[:, y]
+        self.curvature[level] += combined @ (np.diag(said) - np.outer(said, said)) @ combined.T
+        self.taught, self.block = self.taught + 1, self.block + 1
+        if self.block < min(max(16, self.taught // 20), 500):
+            return
+        self.block = 0
+        for weights, slopes, curvature in zip(self.combination, self.slopes, self.curvature, strict=True):
+            step = np.linalg.solve(curvature + LEAST["combination"] * np.eye(len(slopes)), slopes)
+            weights -= step * min(1, 0.5 / max(np.abs(step).max(), 1e-9))
+            slopes[:] = 0
 
     def _teach(self, lesson: tuple[int, int, int], symbols: Array, dense: Array, memo: Memo) -> None:
         """A symbol for a head, of the proxy (0) or of the outcome (1)."""

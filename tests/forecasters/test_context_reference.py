@@ -40,9 +40,11 @@ def test_what_is_said_and_learnt_is_what_plain_python_says_and_learns() -> None:
     # A memo keeps inputs to one part in 16: a value half-way may be rounded up by one and down by the other.
     np.testing.assert_allclose(said, expected, atol=1e-4)
     state, heads = log.state, layout.heads
-    assert state.known.tolist() == [*plain.known, 500]
+    assert state.known.tolist() == [*plain.known, 500, plain.taught, plain.block]
+    assert plain.taught > 300
     np.testing.assert_allclose(state.stacks, plain.stacks, atol=1e-3)
     np.testing.assert_allclose(state.combination, plain.combination, atol=1e-3)
+    np.testing.assert_allclose(np.tril(state.curvature), np.tril(plain.curvature), rtol=1e-2, atol=1e-2)
     np.testing.assert_allclose(state.scores, plain.scores, atol=5e-3)
     whole = [state.whole[first : first + size].tolist() for first, size in zip(heads.first, heads.symbols, strict=True)]
     assert whole == [each.tolist() for each in plain.whole]
