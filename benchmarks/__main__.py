@@ -2,7 +2,8 @@
 
 `python -m benchmarks structure [FOLDER]` counts modules instead of measuring time, `python -m benchmarks ablation
 [LOG=TASK ...]` tells what each part of the default forecaster earns, `python -m benchmarks rivals FILE.json ...` makes
-a table of backtests, and `python -m benchmarks versions FOLDER` compares this version with the one checked out there.
+a table of backtests, `python -m benchmarks walk [FOLDER]` lists the modules that data passes, and `python -m benchmarks
+versions FOLDER` compares this version with the one checked out there.
 """
 
 import argparse
@@ -34,6 +35,7 @@ from benchmarks import (
     steps,
     store,
     versions,
+    walk,
 )
 from benchmarks.blocks import Tell
 from benchmarks.figures import HEADER, Figure
@@ -64,6 +66,10 @@ def main() -> None:
     """Run the benchmarks that are named, or all that need nothing else."""
     if sys.argv[1:2] == ["structure"]:
         print(report(Path(*sys.argv[2:3])))
+        return
+    if sys.argv[1:2] == ["walk"]:
+        for line in walk.report(Path(*sys.argv[2:3])):
+            print(line, flush=True)
         return
     if sys.argv[1:2] == ["ablation"]:
         for line in ablation.report(sys.argv[2:]):
