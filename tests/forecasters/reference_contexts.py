@@ -195,10 +195,11 @@ class ReferenceContexts:
         if self.block < min(max(16, self.taught // 20), 500):
             return
         self.block = 0
-        for weights, slopes, curvature in zip(self.combination, self.slopes, self.curvature, strict=True):
-            step = np.linalg.solve(curvature + LEAST["combination"] * np.eye(len(slopes)), slopes)
-            weights -= step * min(1, 0.5 / max(np.abs(step).max(), 1e-9))
-            slopes[:] = 0
+        ridge = LEAST["combination"] * np.eye(self.slopes.shape[1])
+        for place, (slopes, curvature) in enumerate(zip(self.slopes, self.curvature, strict=True)):
+            step = np.linalg.solve(curvature + ridge, slopes)
+            self.combination[place] -= step * min(1, 0.5 / max(np.abs(step).max(), 1e-9))
+        self.slopes[:] = 0
 
     def _teach(self, lesson: tuple[int, int, int], symbols: Array, dense: Array, memo: Memo) -> None:
         """A symbol for a head, of the proxy (0) or of the outcome (1)."""

@@ -8,8 +8,12 @@ Each head estimates one distribution, a symbol s of S, from what is known of an 
     stack:      p(s) = softmax(ln p_0 + sum_i (W_i,l(i) + V_i,l(x)) a_i(s))
 
 with a_i = ln(p_c / p_b) of a context, or the sum of a regression's weights, and l how much is known of the context, or
-of the identity. There is a head h(z|x), a head g(y|x,z) for each z, and a head p(y|x). The forecast is the mixture of
-members such as sum_z h(z|x) g(y|x,z) with every head a stack.
+of the identity. There is a head h(z|x), a head g(y|x,z) for each z, and a head p(y|x). They give forecasts of y such as
+sum_z h(z|x) g(y|x,z) with every head a stack, or with one context; the last one combines the others:
+
+    combination: p(y) = softmax(sum_f U_f,l(x) ln p_f(y))
+
+The answer is the mixture of the first few, the members.
 """
 
 from collections.abc import Callable
@@ -214,7 +218,8 @@ def scratch_for(layout: ContextLayout) -> Scratch:
         numbers(terms), wholes(inputs + 1, padded), numbers(padded), numbers(padded), numbers(inputs - 1, lanes),
         numbers(inputs, lanes), numbers(inputs, padded), numbers((inputs - 1) * lanes), numbers(lanes), numbers(lanes),
         numbers(lanes), numbers(lanes), numbers(outcomes), numbers(said, outcomes), numbers(said, outcomes),
-        numbers(said - 1, said - 1), numbers(said - 1), numbers(len(HEDGES), M), numbers(len(HEDGES), outcomes), numbers(inputs, lanes), wholes(inputs + 1, padded),
+        numbers(said - 1, said - 1), numbers(said - 1), numbers(len(HEDGES), M), numbers(len(HEDGES), outcomes),
+        numbers(inputs, lanes), wholes(inputs + 1, padded),
     )  # fmt: skip
 
 
@@ -493,7 +498,7 @@ def count_symbol(places: RowPlaces, heads: Heads, state: ContextState, head: int
 def write_memo(heads: Heads, outcomes: int, room: Scratch, memo: Array) -> None:
     """Keeps the inputs of stacks in a memo: the levels, then the inputs, a byte each.
 
-    A memo begins with the log-probabilities of the members [M, Y], two bytes each, and then how many proxies and
+    A memo begins with the log-probabilities of the forecasts [1 + F, Y], two bytes each, and then how many proxies and
     outcomes were known, four bytes each, and the level of the last mixing.
     """
     inputs, place = len(room.inputs), 2 * len(room.forecasts) * outcomes + 9

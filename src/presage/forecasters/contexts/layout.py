@@ -67,7 +67,7 @@ class ContextSettings:
     stacking: bool = True
     """Weights of tables and regressions that learn."""
     logistic: bool = True
-    """The logistic combination of the members."""
+    """Weights of the combination of forecasts that learn."""
     same_labels: bool = True
     """The prior that an outcome is what its proxy says, where both have a label of the same name."""
     buckets: int = 2**20
