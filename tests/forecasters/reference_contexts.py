@@ -15,7 +15,7 @@ from presage.forecasters.contexts.layout import ContextLayout
 from presage.spaces import Array
 
 uncached: Callable[[Function], Function] = njit(error_model="numpy", _nrt=False)
-"""Compiles a function of a test; numba's cache would keep the kernels that it was compiled with, though they changed."""
+"""Compiles a function of a test; numba's cache would keep kernels as they were when it was compiled."""
 
 BOUNDS = (0.3, 3, 10, 40, 200)
 """A context is known a little better from each of these on; up to the first one, it counts as unknown."""
