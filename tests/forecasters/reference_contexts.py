@@ -5,12 +5,17 @@ counts in float64. What it takes from a layout is which contexts there are, and 
 """
 
 from collections import defaultdict
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
 
+from presage.forecasters.contexts.kernels import Function, njit
 from presage.forecasters.contexts.layout import ContextLayout
 from presage.spaces import Array
+
+uncached: Callable[[Function], Function] = njit(error_model="numpy", _nrt=False)
+"""Compiles a function of a test; numba's cache would keep kernels as they were when it was compiled."""
 
 BOUNDS = (0.3, 3, 10, 40, 200)
 """A context is known a little better from each of these on; up to the first one, it counts as unknown."""

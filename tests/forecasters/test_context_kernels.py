@@ -3,13 +3,14 @@
 import numpy as np
 import pytest
 
-from presage.forecasters.contexts.kernels import REGRESSION_START, compiled, exp32, log32, scratch_for, start_state
+from presage.forecasters.contexts.kernels import REGRESSION_START, exp32, log32, scratch_for, start_state
 from presage.forecasters.contexts.layout import ContextLayout, ContextSettings
 from presage.forecasters.contexts.loops import predict_rows
 from presage.spaces import Array, Features, Spaces
+from tests.forecasters.reference_contexts import uncached
 
 
-@compiled
+@uncached
 def logs_and_exponentials(values: Array, logs: Array, exponentials: Array) -> None:
     for place in range(len(values)):
         logs[place] = log32(values[place])

@@ -4,11 +4,11 @@ import numpy as np
 import pytest
 
 from presage.drivers.contexts.episodes import ContextLog
-from presage.forecasters.contexts.kernels import compiled, key_row
+from presage.forecasters.contexts.kernels import key_row
 from presage.forecasters.contexts.layout import ContextLayout, ContextSettings
 from presage.spaces import EMPTY, Array, Features, Instance, SetOf, Spaces
 from presage.timeline.episode import Delays, Episode
-from tests.forecasters.reference_contexts import ReferenceContexts, play_reference
+from tests.forecasters.reference_contexts import ReferenceContexts, play_reference, uncached
 
 SPACES = Spaces(Features(symbols=(7, 3), sets=(SetOf(4, 2),), dense=1), proxies=3, outcomes=2)
 ROUNDS = 1000
@@ -62,7 +62,7 @@ def test_counts_that_float32_could_not_go_on_with_are_halved() -> None:
     assert counted[heads.lanes + head] == full / 2 + 1
 
 
-@compiled
+@uncached
 def rows_of(table: tuple[Array, Array, int, bool], values: Array, found: Array) -> None:
     for place in range(len(values)):
         found[place] = key_row(table[0], table[1], table[2], table[3], values[place])
