@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from presage.forecasters.contexts.kernels import Function, njit
+from presage.forecasters.contexts.arithmetic import Function, njit
 from presage.forecasters.contexts.layout import ContextLayout
 from presage.spaces import Array
 
@@ -155,13 +155,12 @@ class ReferenceContexts:
         for hedge, (_, by_level) in enumerate(HEDGES):
             weights = softmax(self.scores[hedge, level if by_level else 0], 0.01 / 6)
             heard.append(np.log(weights @ np.exp(forecasts[:6])))
-        codes = np.minimum(np.rint(-forecasts * 2048), 65535)
         memo = Memo(
-            -codes / 2048,
+            -((np.rint(72 * np.sqrt(-forecasts)) / 72) ** 2),
             (self.known[0], self.known[1]),
             level,
             {head: each[3] for head, each in enumerate(heads)},
-            {head: np.clip(np.rint(16 * each[2]), -127, 127) / 16 for head, each in enumerate(heads)},
+            {head: _kept(each[2]) for head, each in enumerate(heads)},
         )
         return np.log(softmax(np.mean(heard, axis=0))), memo
 
@@ -248,6 +247,14 @@ class ReferenceContexts:
                 counts = counts * np.exp((self.since.get(key, 0) - clock) / memory)
                 self.since[key] = clock
             self.counts[key] = counts + one
+
+
+def _kept(inputs: Array) -> Array:
+    """Inputs as a memo keeps them: in steps that grow, and the last symbol's by the others, with which it sums to 0."""
+    first = inputs[:, :-1]
+    steps = np.clip(np.rint(10 * first / (1 + np.abs(first) / 5)), -31, 31)
+    first = 5 * steps / (50 - np.abs(steps))
+    return np.column_stack([first, -first.sum(1)])
 
 
 def _fine(value: float) -> int:

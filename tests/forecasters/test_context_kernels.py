@@ -3,7 +3,8 @@
 import numpy as np
 import pytest
 
-from presage.forecasters.contexts.kernels import REGRESSION_START, exp32, log32, scratch_for, start_state
+from presage.forecasters.contexts.arithmetic import exp32, log32
+from presage.forecasters.contexts.kernels import REGRESSION_START, scratch_for, start_state
 from presage.forecasters.contexts.layout import ContextLayout, ContextSettings
 from presage.forecasters.contexts.loops import predict_rows
 from presage.spaces import Array, Features, Spaces

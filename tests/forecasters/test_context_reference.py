@@ -37,7 +37,7 @@ def test_what_is_said_and_learnt_is_what_plain_python_says_and_learns() -> None:
     log = ContextLog(layout, episode)
     said = log.play(0, ROUNDS).log_probabilities
     expected = play_reference(plain, episode)
-    # A memo keeps inputs to one part in 16: a value half-way may be rounded up by one and down by the other.
+    # A memo keeps inputs in steps: a value half-way may be rounded up by one and down by the other.
     np.testing.assert_allclose(said, expected, atol=1e-4)
     state, heads = log.state, layout.heads
     assert state.known.tolist() == [*plain.known, 500, plain.taught, plain.block]

@@ -16,12 +16,11 @@ sum_z h(z|x) g(y|x,z) with every head a stack, or with one context; the last one
 The answer is the mixture of the first few, the members.
 """
 
-from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
-import numba
 import numpy as np
 
+from presage.forecasters.contexts.arithmetic import ONE, POSITIVE, ZERO, exp32, inlined, log32
 from presage.forecasters.contexts.layout import (
     BLOCK,
     COARSE,
@@ -37,16 +36,17 @@ from presage.forecasters.contexts.layout import (
     RowPlaces,
     Switches,
 )
-from presage.spaces import Array
-
-Function = Callable[..., Any]
-njit: Function = numba.njit  # its stubs lack some options
-compiled: Callable[[Function], Function] = njit(cache=True, nogil=True, error_model="numpy", _nrt=False)
-inlined: Callable[[Function], Function] = njit(
-    nogil=True, error_model="numpy", _nrt=False, forceinline=True, no_cpython_wrapper=True, no_cfunc_wrapper=True
+from presage.forecasters.contexts.memos import (
+    read_forecasts,
+    read_inputs,
+    read_known,
+    read_levels,
+    write_forecasts,
+    write_inputs,
+    write_known,
+    write_levels,
 )
-"""Into the loops of `presage.forecasters.contexts.loops`, which alone can be called from Python. Nothing here makes an
-array, and without `_nrt` numba would count references at every call, which takes half of the time."""
+from presage.spaces import Array
 
 M = len(MEMBERS)
 GAMMAS = np.array([gamma for gamma, _ in HEDGES], np.float32)
@@ -65,60 +65,10 @@ FIRST_BLOCK, LAST_BLOCK = 16, 500
 """How many rows teach the combination together: a twentieth of those so far, within these bounds."""
 FULL = np.float32(2.0**23)
 """Beyond so many, counts in float32 would stand still: they are halved."""
-STEP, MEMO_STEP = np.float32(1 / 16), np.float32(1 / 2048)
-"""The resolution of the inputs of stacks, and of log-probabilities, in a memo."""
-PER_STEP, MOST_STEPS = np.float32(1 / STEP), np.float32(127)
-MEMO_ZERO = np.float32(3 * 2.0**22 + 128)
-POSITIVE = np.int64((1 << 62) - 1)
-"""Masked with it, a place is known not to be negative: otherwise every index is checked, and loops stay scalar."""
 LEAST = np.float32(0.3)
 """A context that has seen less, for it forgets, counts as unknown."""
-ZERO, ONE, LANES_MAGIC = np.float32(0), np.float32(1), np.float32(3 * 2.0**22)
-"""A float32 added to the last is rounded to a whole number, in its lowest bits."""
-ONE_BITS, HALF_BITS, MANTISSA = np.int32(0x3F800000), np.int32(0x3F3504F3), np.int32(23)
-LOG2E, LN2_HIGH, LN2_LOW = np.float32(1.44269504), np.float32(0.693359375), np.float32(-2.12194440e-4)
-MOST_EXP = np.float32(87)
 MIX = np.int64(0x5851F42D4C957F2D)
 MASK = np.int64(0x7FFFFFFFFFFFFFFF)
-
-
-@inlined
-def exp32(value: Any) -> Any:
-    """The exponential of a float32 within 2 units of its last place, at the nearest of -87 and 87.
-
-    Unlike those of the library, it and `log32` compile to vector code, and are the same on every machine.
-    """
-    value = min(max(value, -MOST_EXP), MOST_EXP)
-    shifted = value * LOG2E + LANES_MAGIC
-    doublings = shifted - LANES_MAGIC
-    rest = value - doublings * LN2_HIGH
-    rest = rest - doublings * LN2_LOW
-    power = np.float32(1.9875691500e-4) * rest + np.float32(1.3981999507e-3)
-    power = power * rest + np.float32(8.3334519073e-3)
-    power = power * rest + np.float32(4.1665795894e-2)
-    power = power * rest + np.float32(1.6666665459e-1)
-    power = power * rest + np.float32(5.0000001201e-1)
-    power = power * (rest * rest) + rest + ONE
-    return power * np.int32(np.int32(np.float32(shifted).view(np.int32) << MANTISSA) + ONE_BITS).view(np.float32)
-
-
-@inlined
-def log32(value: np.float32) -> np.float32:
-    """The logarithm of a float32 within 2 units of its last place; the value is above 1e-37 and finite."""
-    bits = np.float32(value).view(np.int32)
-    doublings = np.int32(np.int32(bits - HALF_BITS) >> MANTISSA)
-    rest = np.int32(bits - np.int32(doublings << MANTISSA)).view(np.float32) - ONE
-    power = np.float32(7.0376836292e-2) * rest + np.float32(-1.1514610310e-1)
-    power = power * rest + np.float32(1.1676998740e-1)
-    power = power * rest + np.float32(-1.2420140846e-1)
-    power = power * rest + np.float32(1.4249322787e-1)
-    power = power * rest + np.float32(-1.6668057665e-1)
-    power = power * rest + np.float32(2.0000714765e-1)
-    power = power * rest + np.float32(-2.4999993993e-1)
-    power = power * rest + np.float32(3.3333331174e-1)
-    square, count = rest * rest, np.float32(doublings)
-    power = power * (rest * square) + count * LN2_LOW - np.float32(0.5) * square
-    return (rest + power) + count * LN2_HIGH
 
 
 class ContextState(NamedTuple):
@@ -495,57 +445,9 @@ def count_symbol(places: RowPlaces, heads: Heads, state: ContextState, head: int
 
 
 @inlined
-def write_memo(heads: Heads, outcomes: int, room: Scratch, memo: Array) -> None:
-    """Keeps the inputs of stacks in a memo: the levels, then the inputs, a byte each.
-
-    A memo begins with the log-probabilities of the forecasts [1 + F, Y], two bytes each, and then how many proxies and
-    outcomes were known, four bytes each, and the level of the last mixing.
-    """
-    inputs, place = len(room.inputs), 2 * len(room.forecasts) * outcomes + 9
-    for each in range(inputs + 1):
-        for head in range(len(heads.symbols)):
-            memo[place + head] = room.levels[each, head]
-        place += len(heads.symbols)
-    for each in range(inputs):
-        for lane in range(heads.lanes):
-            value = min(max(room.inputs[each, lane] * PER_STEP, -MOST_STEPS), MOST_STEPS) + MEMO_ZERO
-            memo[place + lane] = np.uint8(np.float32(value).view(np.int32) & np.int32(255))
-        place += heads.lanes
-
-
-@inlined
-def read_memo(heads: Heads, head: int, outcomes: int, memo: Array, room: Scratch) -> None:
-    """Writes the inputs of a head's stack as they were when the memo was made, and their levels."""
-    inputs, place = len(room.inputs), 2 * len(room.forecasts) * outcomes + 9
-    for each in range(inputs + 1):
-        room.kept_levels[each, head] = memo[place + head]
-        place += len(heads.symbols)
-    for each in range(inputs):
-        for lane in range(heads.begin[head] & POSITIVE, heads.end[head] & POSITIVE):
-            room.kept[each, lane] = (np.float32(memo[place + lane]) - np.float32(128)) * STEP
-        place += heads.lanes
-
-
-@inlined
-def write_whole(memo: Array, place: int, value: int) -> None:
-    """Writes a whole number into four bytes of a memo."""
-    for byte in range(4):
-        memo[place + byte] = (value >> (8 * byte)) & 255
-
-
-@inlined
-def read_whole(memo: Array, place: int) -> np.int64:
-    """The whole number in four bytes of a memo."""
-    value = np.int64(0)
-    for byte in range(4):
-        value |= np.int64(memo[place + byte]) << (8 * byte)
-    return value
-
-
-@inlined
-def mature(now: int, then: int) -> bool:
+def mature(now: int, then: int) -> np.bool:
     """Whether a memo was made when enough labels were known, of as many as are known now."""
-    return then >= MATURE_ROWS and then >= MATURE_SHARE * np.float32(now)
+    return (then >= MATURE_ROWS) & (then >= MATURE_SHARE * np.float32(now))
 
 
 @inlined
@@ -554,12 +456,12 @@ def teach_head(
     known: int, room: Scratch,
 ) -> None:  # fmt: skip
     """Learns one symbol: first the stack, by what the memo says or else by what is known now; then all below it."""
-    outcomes = heads.symbols[-1]
     estimate(places, heads, state, switches.regression, head, head, room)
     stack(heads, state, head, head, room.inputs, room.levels, room, room.stacked)
     if switches.stacking:
-        if mature(state.known[known], read_whole(memo, 2 * len(room.forecasts) * outcomes + 4 * known)):
-            read_memo(heads, head, outcomes, memo, room)
+        if mature(state.known[known], read_known(places, heads, memo, known)):
+            read_levels(places, heads, head, memo, room.kept_levels)
+            read_inputs(places, heads, head, memo, room.kept)
             stack(heads, state, head, head, room.kept, room.kept_levels, room, room.alone)
             teach_stack(heads, state, head, target, room.kept, room.kept_levels, room.alone)
         else:
@@ -749,15 +651,10 @@ def predict_row(
         level = EARLY
     mix(state, switches, level, outcomes, room, said)
     if len(memo):
-        for each in range(len(room.forecasts)):
-            for symbol in range(outcomes):
-                code = min(np.int64(np.rint(-room.forecasts[each, symbol] / MEMO_STEP)), np.int64(65535))
-                place = 2 * (each * outcomes + symbol)
-                memo[place], memo[place + 1] = code & 255, code >> 8
-        write_whole(memo, 2 * len(room.forecasts) * outcomes, np.int64(state.known[0]))
-        write_whole(memo, 2 * len(room.forecasts) * outcomes + 4, np.int64(state.known[1]))
-        memo[2 * len(room.forecasts) * outcomes + 8] = level
-        write_memo(heads, outcomes, room, memo)
+        write_forecasts(room.forecasts, level, memo)
+        write_known(places, heads, state.known, memo)
+        write_levels(places, heads, room.levels, memo)
+        write_inputs(places, heads, room.inputs, room.slopes, memo)
 
 
 @inlined
@@ -794,11 +691,7 @@ def learn_outcome(
 ) -> None:  # fmt: skip
     """Learns an outcome; z is known (not -1) where the proxy is learnt by now."""
     outcomes = heads.symbols[-1]
-    level = np.int64(memo[2 * len(room.forecasts) * outcomes + 8])
-    for each in range(len(room.forecasts)):
-        for symbol in range(outcomes):
-            place = 2 * (each * outcomes + symbol)
-            room.forecasts[each, symbol] = -(np.int64(memo[place]) + (np.int64(memo[place + 1]) << 8)) * MEMO_STEP
+    level = read_forecasts(memo, room.forecasts)
     for hedge in range(len(GAMMAS)):
         scores = state.scores[hedge, level if BY_LEVEL[hedge] else 0]
         most = GAMMAS[hedge] * scores[0] + room.forecasts[0, y]
@@ -807,7 +700,7 @@ def learn_outcome(
             most = max(most, scores[member])
         for member in range(M):
             scores[member] -= most
-    if switches.logistic and mature(state.known[1], read_whole(memo, 2 * len(room.forecasts) * outcomes + 4)):
+    if switches.logistic and mature(state.known[1], read_known(places, heads, memo, 1)):
         teach_combination(state, level, outcomes, y, room)
     locate(places, heads, state, symbols, dense, room)
     for step in range(2 if z >= 0 else 1):

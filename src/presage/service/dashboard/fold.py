@@ -91,9 +91,9 @@ def predicted_columns(entries: Sequence[ObservedEntry], rows: Array, subject: Su
     assert len(bodies) == len(rows)
     log_probabilities = np.frombuffer(b"".join([body.log_probabilities for body in bodies]), "<f4")
     log_probabilities = log_probabilities.reshape(len(bodies), subject.outcomes)
-    width = (2 if subject.coded else 4) * subject.experts * subject.outcomes
+    width = (1 if subject.coded else 4) * subject.experts * subject.outcomes
     begun = b"".join([body.memo[:width] for body in bodies])
-    memo = from_codes(np.frombuffer(begun, "<u2")) if subject.coded else np.frombuffer(begun, "<f4")
+    memo = from_codes(np.frombuffer(begun, "|u1")) if subject.coded else np.frombuffer(begun, "<f4")
     memo = memo.reshape(len(bodies), subject.experts, subject.outcomes)
     model = np.array([body.model for body in bodies], np.int64)
     return PredictedColumns(
