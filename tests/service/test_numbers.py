@@ -96,7 +96,14 @@ def answered(ask: Asking, id: str, price: float, row: int) -> dict[str, float]:
 
 @pytest.mark.long
 @pytest.mark.parametrize(
-    "kind", ["mixture", "residual-table", "direct-network", "factored-network", "residual-network"]
+    "kind",
+    [
+        "mixture",
+        "residual-table",
+        "residual-network",
+        pytest.param("direct-network", marks=pytest.mark.slow),
+        pytest.param("factored-network", marks=pytest.mark.slow),
+    ],
 )
 def test_no_number_that_is_accepted_makes_a_parameter_or_an_answer_non_finite(kind: str, tmp_path: Path) -> None:
     task_file, data, rows = write_task(tmp_path, kind), tmp_path / "data", 0
