@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from presage.drivers.core import Core
-from presage.errors import BusyError, StateFileError, StoreFullError
+from presage.errors import BusyError, NotFiniteError, StateFileError, StoreFullError
 from presage.forecasters.mixture import revisions_of
 from presage.joining.entries import NOTHING, EntryKind, FeedbackBody, LogEvent, Predicted, decode_predicted
 from presage.joining.join import Bin, Decision, Known
@@ -182,6 +182,7 @@ class LiveService:
             np.array([request.encoded.dense for request in requests], "<f4"),
         )
         made = self._parts.engine.predict(model.parameters, x)
+        _check_answers(made.log_probabilities, [request.id for request in requests])
         columns = map(_row_bytes, (x.symbols, x.dense, made.log_probabilities, made.memo))
         events = []
         for request, symbols, dense, log_probabilities, memo in zip(requests, *columns, strict=True):
@@ -228,7 +229,7 @@ class LiveService:
             return PredictionReply(request.id, "accepted", result.seq, model, self._by_outcome(probabilities))
         found = self._parts.writer.ask(lambda store: decode_predicted(store.entries([result.seq])[0].body))
         first = await asyncio.wrap_future(found)
-        return PredictionReply(request.id, "repeated", result.seq, first.model, self._recorded(first))
+        return PredictionReply(request.id, "repeated", result.seq, first.model, self._recorded(request.id, first))
 
     def _state_reply(self, id: str, known: Known, body: Predicted | None) -> StateReply:
         proxy, outcome = (
@@ -240,24 +241,29 @@ class LiveService:
         )
         if body is None:
             return StateReply(id, None, proxy, outcome, None, None, 0)
-        nowcast = self._by_outcome(self._nowcast(known, body))
-        return StateReply(id, known.predicted_at, proxy, outcome, self._recorded(body), nowcast, body.model)
+        nowcast = self._by_outcome(self._nowcast(id, known, body))
+        return StateReply(id, known.predicted_at, proxy, outcome, self._recorded(id, body), nowcast, body.model)
 
-    def _recorded(self, body: Predicted) -> dict[str, float]:
+    def _recorded(self, id: str, body: Predicted) -> dict[str, float]:
         """The probabilities of a prediction in the log."""
-        return self._by_outcome(np.exp(np.frombuffer(body.log_probabilities, "<f4")))
+        said = np.frombuffer(body.log_probabilities, "<f4")
+        _check_answers(said[None], [id], "an older version recorded it: ask again under another id")
+        return self._by_outcome(np.exp(said))
 
     def _by_outcome(self, probabilities: Array) -> dict[str, float]:
         """Probabilities by the names of the outcomes."""
         return dict(zip(self._values["outcome"], probabilities.tolist(), strict=True))
 
-    def _nowcast(self, known: Known, body: Predicted) -> Array:
+    def _nowcast(self, id: str, known: Known, body: Predicted) -> Array:
         parameters = self._parts.learner.model.parameters
         x = Instance(np.frombuffer(body.symbols, "<i4")[None], np.frombuffer(body.dense, "<f4")[None])
         z = proxy_learnt(known, self._horizons)  # the value that came, unless it came late; or that of its absence
         if z == NOTHING:
-            return np.exp(self._parts.engine.predict(parameters, x).log_probabilities[0])
-        return np.exp(self._parts.engine.nowcast(parameters, x, np.array([z]))[0])
+            said = self._parts.engine.predict(parameters, x).log_probabilities
+        else:
+            said = self._parts.engine.nowcast(parameters, x, np.array([z]))
+        _check_answers(said, [id])
+        return np.exp(said[0])
 
     def _sample(self) -> Sample:
         writer, learner, model = self._parts.writer, self._parts.learner, self._parts.learner.model
@@ -273,6 +279,17 @@ class LiveService:
                 continue  # the next tick tries again
             except Exception:
                 return  # the writer raises the same to every caller
+
+
+def _check_answers(
+    log_probabilities: Array,
+    ids: list[str],
+    remedy: str = "nothing was recorded: bound the numbers of the instance by min and max in the task file",
+) -> None:
+    """Raise NotFiniteError for the first row [N, Y] whose probabilities are no finite numbers."""
+    wrong = ~np.isfinite(np.exp(log_probabilities)).all(axis=1)
+    if wrong.any():
+        raise NotFiniteError("the answer is no finite number", ids[int(wrong.argmax())], remedy)
 
 
 def _row_bytes(array: Array) -> list[bytes]:

@@ -6,7 +6,15 @@ from typing import Any, NamedTuple
 import msgspec
 from starlette.responses import Response
 
-from presage.errors import LONGEST, BusyError, InputError, PresageError, StoreFailedError, StoreFullError
+from presage.errors import (
+    LONGEST,
+    BusyError,
+    InputError,
+    NotFiniteError,
+    PresageError,
+    StoreFailedError,
+    StoreFullError,
+)
 
 MEDIA_TYPE = "application/problem+json"
 SHOWN = 100
@@ -35,11 +43,12 @@ INVALID = ProblemKind("invalid", 422, "Invalid request")
 BUSY = ProblemKind("busy", 429, "Retry shortly")
 HEADERS = ProblemKind("headers", 431, "Request headers too large")
 BUG = ProblemKind("bug", 500, "Internal error, see the server log")
+NOT_FINITE = ProblemKind("not-finite", 500, "The answer is no finite number")
 FAILED = ProblemKind("failed", 503, "The service is shutting down")
 FULL = ProblemKind("full", 507, "The disk is full")
 
 KINDS = (MALFORMED_HTTP, MALFORMED, TOKEN, NOT_FOUND, METHOD, SLOW, CONFLICT, TOO_LARGE, MEDIA, HOST, INVALID, BUSY,
-         HEADERS, BUG, FAILED, FULL)  # fmt: skip
+         HEADERS, BUG, NOT_FINITE, FAILED, FULL)  # fmt: skip
 
 
 class ProblemLine(msgspec.Struct):
@@ -104,7 +113,13 @@ def refused(error: Exception, where: str, retry_seconds: int) -> RefusalError:
     )
 
 
-ANSWERS = {BusyError: BUSY, StoreFullError: FULL, StoreFailedError: FAILED, InputError: INVALID}
+ANSWERS = {
+    BusyError: BUSY,
+    StoreFullError: FULL,
+    StoreFailedError: FAILED,
+    InputError: INVALID,
+    NotFiniteError: NOT_FINITE,
+}
 
 
 def answer(refusal: RefusalError) -> Response:

@@ -13,6 +13,7 @@ from pathlib import Path
 import numpy as np
 
 from presage.drivers.core import ArrayLayout, Parameters
+from presage.errors import NotFiniteError
 
 ALIGNED = 64
 
@@ -30,7 +31,10 @@ class SharedParameters:
         self._copies = [self._views(layouts, copy * size) for copy in (0, 1)]
 
     def write(self, copy: int, parameters: Parameters) -> None:
-        """Fill one of the copies."""
+        """Fill one of the copies; raise NotFiniteError, and leave it as it is, if a parameter is no finite number."""
+        if found := not_finite(parameters):
+            remedy = "nothing was published: report it, and serve another forecaster with --refold"
+            raise NotFiniteError("the learner's parameters are no finite numbers", found, remedy)
         for view, array in zip(self._copies[copy], parameters, strict=True):
             view[...] = array
 
@@ -45,6 +49,17 @@ class SharedParameters:
             views.append(np.frombuffer(self._memory, layout.dtype, count, offset).reshape(layout.shape))
             offset += _room(layout)
         return tuple(views)
+
+
+def not_finite(parameters: Parameters) -> str:
+    """Where a number is not finite, in words; empty if all are."""
+    for place, array in enumerate(parameters):
+        # Parts of a finite sum are finite. It is found faster than they are, which are looked at only where it is not.
+        with np.errstate(over="ignore", invalid="ignore"):
+            looks_finite = array.dtype.kind != "f" or np.isfinite(array.sum())
+        if not looks_finite and not np.isfinite(array).all():
+            return f"{np.count_nonzero(~np.isfinite(array)):,} of {array.size:,} in array {place}"
+    return ""
 
 
 def shared_path() -> Path:

@@ -22,6 +22,7 @@ from presage.joining.join import Horizons
 from presage.journal.interface import LogStore
 from presage.journal.readers import read_lessons
 from presage.service.learner.folding import LogFold
+from presage.service.learner.shared_parameters import not_finite
 
 MANIFEST, TENSORS = "manifest.json", "learnt.safetensors"
 KEPT = 2
@@ -70,6 +71,9 @@ def restore_snapshot(pupil: LogFold, folder: Path, chains: dict[str, str]) -> No
             continue
         if chains.get(str(manifest["seq"])) == manifest["chain"]:
             pupil.learning.restore(tensors, manifest["predictions"])
+            if not_finite(pupil.learning.parameters()):  # of a version that a number could poison
+                pupil.learning = pupil.engine.learner()
+                continue
             pupil.learnt = manifest["seq"]
             return
 
