@@ -5,7 +5,7 @@ from typing import NamedTuple
 import numpy as np
 import pytest
 
-from presage.forecasters.contexts.arithmetic import compiled
+from presage.forecasters.contexts.arithmetic import Function, njit
 from presage.forecasters.contexts.layout import (
     LEVELS,
     MEMBERS,
@@ -28,6 +28,7 @@ from presage.forecasters.contexts.memos import (
 from presage.spaces import Array, Features, Spaces
 
 GUARD = 8
+compiled: Function = njit(error_model="numpy", _nrt=False)  # not kept: numba's cache would miss changes in callees
 
 
 class Told(NamedTuple):
