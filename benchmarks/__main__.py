@@ -2,8 +2,9 @@
 
 `python -m benchmarks structure [FOLDER]` counts modules instead of measuring time, `python -m benchmarks ablation
 [LOG=TASK ...]` tells what each part of the default forecaster earns, `python -m benchmarks rivals FILE.json ...` makes
-a table of backtests, `python -m benchmarks walk [FOLDER]` lists the modules that data passes, and `python -m benchmarks
-versions FOLDER` compares this version with the one checked out there.
+a table of backtests, `python -m benchmarks walk [FOLDER]` lists the modules that data passes, `python -m benchmarks
+versions FOLDER` compares this version with the one checked out there, and `python -m benchmarks log_bytes FOLDER
+LOG=TASK ...` what their logs take on the disk.
 """
 
 import argparse
@@ -28,6 +29,7 @@ from benchmarks import (
     install,
     instances,
     learner,
+    log_bytes,
     predict,
     river,
     scoring,
@@ -86,6 +88,10 @@ def main() -> None:
     if chosen[0] == "versions":
         folder = Path(chosen.pop())
         compared["versions"] = lambda tell: versions.figures(folder, tell)
+    if chosen[0] == "log_bytes":
+        folder, logs = Path(chosen[1]), chosen[2:]
+        chosen = ["log_bytes"]
+        compared["log_bytes"] = lambda tell: log_bytes.figures(folder, logs, tell)
     for name in chosen:
         for figure in (BENCHMARKS | compared)[name](_tell):
             print(figure.line(), flush=True)
@@ -107,6 +113,8 @@ def _arguments() -> tuple[list[str], Path | None]:
     parser.add_argument("--json", type=Path, metavar="FILE", help="write the figures to this file, too")
     given = parser.parse_args()
     if len(given.names) == 2 and given.names[0] == "versions":
+        return given.names, given.json
+    if len(given.names) > 2 and given.names[0] == "log_bytes" and all("=" in log for log in given.names[2:]):
         return given.names, given.json
     unknown = [name for name in given.names if name not in BENCHMARKS]
     if unknown:

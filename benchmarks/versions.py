@@ -135,13 +135,14 @@ def _start(code: str, source: Path, help_: bool) -> Callable[[], float]:
 
     def start() -> float:
         for _ in range(STARTS):
-            subprocess.run(command, env=_environment(source), check=True, stdout=subprocess.DEVNULL)
+            subprocess.run(command, env=environment(source), check=True, stdout=subprocess.DEVNULL)
         return 0.0
 
     return lambda: seconds(start) / STARTS * 1000
 
 
-def _environment(source: Path) -> dict[str, str]:
+def environment(source: Path) -> dict[str, str]:
+    """The variables of a process that runs the version in `source`."""
     return os.environ | {"PYTHONPATH": str(source)}
 
 
@@ -155,7 +156,7 @@ def _simulate(folder: Path) -> Path:
 def _worker(source: Path) -> Iterator["subprocess.Popen[str]"]:
     command = [sys.executable, "-c", WORKER]
     with subprocess.Popen(
-        command, env=_environment(source), stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+        command, env=environment(source), stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
     ) as process:
         yield process
         assert process.stdin
