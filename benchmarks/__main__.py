@@ -20,6 +20,7 @@ import numpy as np
 
 from benchmarks import (
     ablation,
+    beside,
     device,
     experiment,
     figure_2,
@@ -28,6 +29,7 @@ from benchmarks import (
     instances,
     learner,
     predict,
+    regret,
     river,
     scoring,
     service,
@@ -56,6 +58,13 @@ BENCHMARKS: dict[str, Callable[[Tell], Iterator[Figure]]] = {
     "install": install.figures,
 }
 
+REPORTS: dict[str, Callable[[list[str]], Iterator[str]]] = {
+    "ablation": ablation.report,
+    "beside": beside.report,
+    "regret": regret.report,
+}
+"""Tables of log losses and regret, with arguments of their own."""
+
 ON_REQUEST = ("install",)
 """Those that run only when they are named."""
 
@@ -65,8 +74,8 @@ def main() -> None:
     if sys.argv[1:2] == ["structure"]:
         print(report(Path(*sys.argv[2:3])))
         return
-    if sys.argv[1:2] == ["ablation"]:
-        for line in ablation.report(sys.argv[2:]):
+    if sys.argv[1:2] and sys.argv[1] in REPORTS:
+        for line in REPORTS[sys.argv[1]](sys.argv[2:]):
             print(line, flush=True)
         return
     if sys.argv[1:2] == ["rivals"]:
