@@ -1,8 +1,9 @@
 """What each part of the default forecaster earns: log loss without it, on worlds with a known truth and on real logs.
 
 `python -m benchmarks ablation [--seeds 0-2] [--worlds NAME,NAME | none] [LOG=TASK ...]`: worlds and each log with its
-task file, a row each, with the parts as columns. A loss is shown beside the truth's own on a world, so that 0 could not
-be beaten; differences are paired, with 95 % intervals over blocks of time, those of several seeds together.
+task file, a row each, with the parts as columns. On a world the losses are those to be expected under its truth, and
+shown beside the truth's own, so that 0 could not be beaten. Differences are paired, with 95 % intervals over blocks of
+time, those of several seeds together.
 """
 
 import argparse
@@ -41,7 +42,7 @@ class Scene(NamedTuple):
     name: str
     spaces: Spaces
     episode: Episode
-    truth: Array | None  # [T]: the loss of the truth
+    truth: Array | None  # [T, Y]: p(y|x)
     same: tuple[int, ...] = ()
     groups: tuple[tuple[int, ...], ...] = ()
 
@@ -74,7 +75,7 @@ def world(name: str, seed: int, rows: int = ROWS) -> Scene:
     after = 0.85 * leads[None] + 0.15 * own[:, None]  # [T, Z, Y]
     z = _draw(likely, draw)
     y = _draw(after[np.arange(rows), z], draw)
-    truth = -np.log((likely[..., None] * after).sum(axis=1)[np.arange(rows), y])
+    truth = (likely[..., None] * after).sum(axis=1)
     shape = (users, *SIZES)
     if name == "useless features":  # drawn last, so that everything else is as without them
         symbols = np.concatenate([symbols, draw.integers(0, 5, (rows, USELESS), np.int32)], axis=1)
@@ -133,10 +134,14 @@ def logged(path: str, task_file: str) -> Scene:
 
 
 def losses(scene: Scene, settings: ContextSettings | None = None) -> Array:
-    """The log loss of the default on each row whose outcome is known."""
+    """The log loss of the default on each row whose outcome is known, or to be expected under the truth."""
     layout = ContextLayout(scene.spaces, settings or ContextSettings(), scene.same, scene.groups)
     said = np.concatenate([part.log_probabilities for part in stretch_contexts(layout, scene.episode)])
-    found: Array = log_loss(said, scene.episode.y)
+    return _expected(scene, said)
+
+
+def _expected(scene: Scene, said: Array) -> Array:
+    found: Array = log_loss(said, scene.episode.y) if scene.truth is None else -(scene.truth * said).sum(axis=1)
     return found
 
 
@@ -152,7 +157,7 @@ def ablate(scenes: Sequence[Scene]) -> str:
     played = list(over_cores(play, jobs))
     each = [np.concatenate(played[at : at + len(scenes)]) for at in range(0, len(jobs), len(scenes))]
     cells = [scenes[0].name, f"{np.nanmean(each[0]):.4f}"]
-    truths = [scene.truth for scene in scenes if scene.truth is not None]
+    truths = [_expected(scene, np.log(scene.truth)) for scene in scenes if scene.truth is not None]
     cells.append(thousandths(bootstrap_mean(each[0] - np.concatenate(truths))) if truths else "")
     cells += [thousandths(bootstrap_mean(kept - each[0])) for kept in each[1:]]
     print(f"{scenes[0].name}: {time.perf_counter() - started:.0f} s", file=sys.stderr, flush=True)
