@@ -1,8 +1,9 @@
 """The command `python -m benchmarks [NAME ...] [--json FILE]`: results to stdout, progress to stderr.
 
-`python -m benchmarks structure [FOLDER]` counts modules instead of measuring time, `python -m benchmarks ablation
-[LOG=TASK ...]` tells what each part of the default forecaster earns, `python -m benchmarks rivals FILE.json ...` makes
-a table of backtests, and `python -m benchmarks versions FOLDER` compares this version with the one checked out there.
+`python -m benchmarks structure [FOLDER]` counts modules instead of measuring time, `rivals FILE.json ...` makes a table
+of backtests, and `versions FOLDER` compares this version with the one checked out there. Of the default forecaster,
+`ablation [LOG=TASK ...]` tells what each part earns, `regret` how near it is to the best single table, and
+`beside github|marketplace` how it does beside the paper's networks.
 """
 
 import argparse
@@ -81,16 +82,17 @@ def main() -> None:
     if sys.argv[1:2] == ["rivals"]:
         print(table([Path(file) for file in sys.argv[2:]]))
         return
+    if sys.argv[1:2] == ["versions"]:
+        print(HEADER)
+        for figure in versions.figures(sys.argv[2:], _tell):
+            print(figure.line(), flush=True)
+        return
     chosen, file = _arguments()
     started = time.perf_counter()
     found = []
     print(HEADER)
-    compared: dict[str, Callable[[Tell], Iterator[Figure]]] = {}
-    if chosen[0] == "versions":
-        folder = Path(chosen.pop())
-        compared["versions"] = lambda tell: versions.figures(folder, tell)
     for name in chosen:
-        for figure in (BENCHMARKS | compared)[name](_tell):
+        for figure in BENCHMARKS[name](_tell):
             print(figure.line(), flush=True)
             found.append(figure.record())
     took = time.perf_counter() - started
@@ -109,8 +111,6 @@ def _arguments() -> tuple[list[str], Path | None]:
     )
     parser.add_argument("--json", type=Path, metavar="FILE", help="write the figures to this file, too")
     given = parser.parse_args()
-    if len(given.names) == 2 and given.names[0] == "versions":
-        return given.names, given.json
     unknown = [name for name in given.names if name not in BENCHMARKS]
     if unknown:
         parser.error(f"no benchmark is called {unknown[0]}; choose from {', '.join(BENCHMARKS)}")

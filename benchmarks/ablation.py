@@ -9,7 +9,7 @@ time, those of several seeds together.
 import argparse
 import sys
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -71,12 +71,12 @@ def world(name: str, seed: int, rows: int = ROWS) -> Scene:
     elif name == "same labels":
         leads = 0.3 / OUTCOMES + 0.7 * np.eye(PROXIES)
     of = 0 if name == "identity only" else 1
-    own = _softmax(draw.normal(size=(users, *SIZES)[of : of + 1] + (OUTCOMES,)))[symbols[:, of]]
+    own = _softmax(draw.normal(size=((users, *SIZES)[of], OUTCOMES)))[symbols[:, of]]
     after = 0.85 * leads[None] + 0.15 * own[:, None]  # [T, Z, Y]
     z = _draw(likely, draw)
     y = _draw(after[np.arange(rows), z], draw)
     truth = (likely[..., None] * after).sum(axis=1)
-    shape = (users, *SIZES)
+    shape: tuple[int, ...] = (users, *SIZES)
     if name == "useless features":  # drawn last, so that everything else is as without them
         symbols = np.concatenate([symbols, draw.integers(0, 5, (rows, USELESS), np.int32)], axis=1)
         shape = (*shape, *[5] * USELESS)
@@ -109,7 +109,7 @@ WORLDS = (
     "features only", "identity only", "interaction", "threshold", "drift", "shift", "same labels", "other labels",
     "useless features", "many users",
 )  # fmt: skip
-MORE_ROWS = {"many users": 5 * ROWS}
+MORE_ROWS = {"many users": 2 * ROWS}
 """So that users come back."""
 
 

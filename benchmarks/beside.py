@@ -34,8 +34,9 @@ from presage.experiments.random_streams import RandomStream, stream
 from presage.experiments.report import binned
 from presage.experiments.resumable_parts import PART
 from presage.forecasters.contexts.context_mixture import context_mixture
+from presage.forecasters.contract import Forecaster
 from presage.metrics.intervals import Interval, mean_interval, ratio_interval
-from presage.spaces import Array, Spaces
+from presage.spaces import Array
 from presage.timeline.episode import Episode
 
 RESAMPLES = 300
@@ -98,10 +99,10 @@ def _github(given: argparse.Namespace) -> Played:
         oracle = oracle_losses(settings, spaces, moments)
 
         def asked(trials: Array, settings: Any = settings, of: Any = (moments, oracle)) -> tuple[Episode, Array]:
-            found = ask(settings, *of, trials)
+            found = ask(settings, of[0], of[1], trials)
             return found.episode, found.oracle
 
-        runs.append(_play_seed(given, settings, spaces, (), asked, BIN))
+        runs.append(_play_seed(given, settings, context_mixture(spaces), asked, BIN))
     return _pooled(runs)
 
 
@@ -116,16 +117,16 @@ def _marketplace(given: argparse.Namespace, schedule: str) -> Played:
             found = acquire(market, settings, schedule, trials)
             return found.episode, found.true_loss
 
-        same = tuple(range(spaces.proxies))
-        runs.append(_play_seed(given, settings, spaces, same, asked, TUNED.rounds_a_day // BINS_A_DAY))
+        default = context_mixture(spaces, same=tuple(range(spaces.proxies)))
+        runs.append(_play_seed(given, settings, default, asked, TUNED.rounds_a_day // BINS_A_DAY))
     return _pooled(runs)
 
 
 def _play_seed(
-    given: argparse.Namespace, settings: NetworkSettings, spaces: Spaces, same: tuple[int, ...], asked: Asked, size: int
+    given: argparse.Namespace, settings: NetworkSettings, default: Forecaster, asked: Asked, size: int
 ) -> Played:
     """The trials of a seed, part by part."""
-    default, networks, parts = context_mixture(spaces, same=same), settings.networks(spaces), []
+    networks, parts = settings.networks(default.spaces), []
     seconds = np.zeros(2)
     for first in range(0, given.trials, PART):
         trials = np.arange(first, min(first + PART, given.trials))
@@ -167,7 +168,7 @@ def _regret_table(title: str, played: Played, first: int = 0) -> Iterator[str]:
         compared = "|"
         if best and name != "default":
             ratio = Measure(name, ratio_interval(regret, regrets[best]), most=MIXTURE)
-            compared = f"{ratio.interval} | {ratio.verdict.value}"
+            compared = f"{ratio.interval} | {'' if name in SINGLES else ratio.verdict.value}"
         if len(regret) > 1:
             yield f"| {name} | {len(regret)} | {mean_interval(regret)} | {compared} |"
 

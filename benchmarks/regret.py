@@ -45,9 +45,11 @@ class Point(NamedTuple):
         return f"{where}, {self.useful:.0%}{half}"
 
 
-POINTS = tuple(
-    Point(float(mix), useful) for mix in np.linspace(0, 1, PAPER.mixes).round(3) for useful in PAPER.useful
-) + (Point(1.0, 1.0, bypass=0.5, rounds=5000),)
+MIXES = np.linspace(0, 1, PAPER.mixes).round(3).tolist()
+POINTS = (
+    *(Point(mix, useful) for mix in MIXES for useful in PAPER.useful),
+    Point(1.0, 1.0, bypass=0.5, rounds=5000),
+)
 
 
 class Compared(NamedTuple):
@@ -96,7 +98,9 @@ def report(arguments: list[str]) -> Iterator[str]:
     for point in POINTS:
         found = compare(point, trials, seed)
         means = [f"{found.regrets[name].mean():.0f}" for name in SINGLES]
-        ratios = [f"{ratio.mean:.3f} ({ratio.low:.3f} to {ratio.high:.3f})" for ratio in map(found.ratio, found.regrets)]
+        ratios = [
+            f"{ratio.mean:.3f} ({ratio.low:.3f} to {ratio.high:.3f})" for ratio in map(found.ratio, found.regrets)
+        ]
         yield f"| {point.name} | {' | '.join([*means, *ratios[len(SINGLES) :]])} | {found.verdict.value} |"
         worst = max(worst, found.ratio("default"))
         verdicts.append(found.verdict)

@@ -1,4 +1,4 @@
-"""The default forecaster where it could go wrong: far from the best single one, misled by useless features, or large."""
+"""The default forecaster where it could go wrong: far from the best, misled by useless features, or large."""
 
 from dataclasses import replace
 from pathlib import Path
@@ -99,7 +99,10 @@ def test_odd_columns_of_a_log_are_played_and_empty_ones_are_refused_unless_the_t
     wild = draw.choice(["1e300", "-1e300", "nan", "inf", "-inf", "", "3.5", "1e-300"], rows)
     lines = [(f"i{place % 9}", None, None, "x", *row) for place, row in enumerate(zip(wild, z, y, strict=True))]
     log = table(tmp_path / "odd.csv", "item,empty,no_number,same,wild,proxy,outcome", lines)
-    signals = {"proxy": 'values = ["0", "1"]\nhorizon = "5 rows"', "outcome": 'values = ["0", "1"]\nhorizon = "20 rows"'}
+    signals = {
+        "proxy": 'values = ["0", "1"]\nhorizon = "5 rows"',
+        "outcome": 'values = ["0", "1"]\nhorizon = "20 rows"',
+    }
     item, order = 'item = { kind = "category" }', 'order = "rows"'
     task = task_of("\n".join((item, *ODD)), **signals, log=order)
     score = presage.backtest(log, task, forecasters="mixture").found.scores["mixture"]
@@ -131,9 +134,7 @@ MANY = {
 
 @pytest.mark.parametrize("spaces", [(2, 2), (3, 3), (4, 7)], ids=str)
 @pytest.mark.parametrize("features", MANY)
-def test_memory_has_a_bound_however_many_features_and_values_there_are(
-    features: str, spaces: tuple[int, int]
-) -> None:
+def test_memory_has_a_bound_however_many_features_and_values_there_are(features: str, spaces: tuple[int, int]) -> None:
     """With smaller tables, for the bound is that much smaller; their layout alone is also that of the largest."""
     groups = ((1,), (1, 2)) if len(MANY[features].symbols) > 2 else ()
     for buckets in (2**17, 2**20):
