@@ -146,6 +146,14 @@ def test_memory_has_a_bound_however_many_features_and_values_there_are(features:
     assert sum(part.nbytes for part in start_state(small)) <= most_bytes(small)
 
 
+def test_the_page_says_how_much_memory_a_thousand_features_take() -> None:
+    page = Path("docs/forecasters.md").read_text("utf-8")
+    assert f"{most_bytes(ContextLayout(Spaces(3, 3, 3), ContextSettings())) / 2**30:.1f} GiB" in page
+    for features in ("a thousand categories", "a thousand numbers"):
+        state = start_state(ContextLayout(Spaces(MANY[features], 3, 3), ContextSettings()))
+        assert f" {sum(part.nbytes for part in state) / 2**20:.0f} MiB" in page
+
+
 def test_values_far_apart_share_the_rows_of_a_small_table() -> None:
     """Ten million values in 64 rows: hashed, and as good as a table can be that confuses them."""
     rows, draw = 3000, np.random.default_rng(5)
