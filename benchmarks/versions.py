@@ -79,7 +79,7 @@ def backtest(log, task, name):
 answers = sys.stdout
 for line in sys.stdin:
     name, *arguments = line.split()
-    print(globals()[name](*arguments), file=answers, flush=True)
+    print("answer", globals()[name](*arguments), file=answers, flush=True)
 """
 
 
@@ -286,7 +286,9 @@ def _ask(worker: "subprocess.Popen[str]", request: str) -> Callable[[], float]:
         assert worker.stdin
         assert worker.stdout
         print(request, file=worker.stdin, flush=True)
-        return float(worker.stdout.readline())
+        answer = next((line for line in worker.stdout if line.startswith("answer ")), None)
+        assert answer, "a worker ended"
+        return float(answer.split()[1])
 
     return ask
 
