@@ -33,10 +33,10 @@ class Taken(NamedTuple):
     entry: float  # of what the log says of the prediction itself
 
 
-def figures(other: Path, logs: list[str], tell: Tell) -> Iterator[Figure]:
-    """This version against the one in another folder."""
-    sources = {"this": Path(__file__).parents[1] / "src", "other": other.resolve() / "src"}
-    for each in logs:
+def figures(arguments: list[str], tell: Tell) -> Iterator[Figure]:
+    """This version against the one in the folder named first, on the logs named after it."""
+    sources = {"this": Path(__file__).parents[1] / "src", "other": Path(arguments[0]).resolve() / "src"}
+    for each in arguments[1:]:
         log, task = each.split("=", 1)
         name = Path(log).stem
         with TemporaryDirectory() as place:

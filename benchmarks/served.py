@@ -81,11 +81,14 @@ class Served(NamedTuple):
 
 
 @contextmanager
-def served(source: Path | None = None) -> Iterator[Served]:
-    """A service on a new folder, until the end of the block; from the sources in another folder if one is given."""
+def served(source: Path | None = None, task: Path = TASK, data: Path | None = None) -> Iterator[Served]:
+    """A service until the end of the block; from the sources in another folder if one is given.
+
+    Its data lie in a new folder, or in `data`, which then stays.
+    """
     with TemporaryDirectory() as place:
-        folder = Path(place) / "data"
-        command = [sys.executable, "-c", ENTRY, "serve", "--task", str(TASK), "--data", str(folder), "--port", "0"]
+        folder = data or Path(place) / "data"
+        command = [sys.executable, "-c", ENTRY, "serve", "--task", str(task), "--data", str(folder), "--port", "0"]
         environment = os.environ | ({"PYTHONPATH": str(source)} if source else {})
         process = subprocess.Popen(command, env=environment, stderr=subprocess.PIPE, text=True)
         try:
