@@ -292,6 +292,13 @@ def test_rows_of_one_day_may_share_what_no_other_day_has(tmp_path: Path) -> None
     assert read_with(days, tmp_path, CATEGORY, offers).warnings == ()
 
 
+def test_rows_of_one_day_may_mostly_come_in_pairs(tmp_path: Path) -> None:
+    given = shop()
+    days = given._replace(shown_at=given.shown_at // (24 * HOUR) * 24 * HOUR)
+    four_in_five = np.sort(np.r_[np.arange(ROWS), np.flatnonzero(np.arange(ROWS) % 5)])
+    assert read_with(days, tmp_path, CATEGORY, a_note(given), four_in_five).warnings == ()
+
+
 def test_a_sure_sign_of_what_mostly_happens_anyway_is_not_accused(tmp_path: Path) -> None:
     given = shop()
     assert 0.55 < 1 - given.sold.mean() < 0.75
