@@ -112,6 +112,14 @@ def test_an_id_is_recognised_in_any_case_and_no_feature(tmp_path: Path, sales: S
     assert f"\n{name} = {{" not in text
 
 
+def test_of_two_ids_of_rows_the_shorter_name_is_taken(tmp_path: Path, sales: Sales) -> None:
+    ids: dict[str, Any] = {name: sales.draw.permutation(ROWS) for name in ("delivery_note_id", "id", "invoice_id")}
+    _, task, _ = drafted(
+        tmp_path, {**ids, "user": sales.words("u", 50), "at": sales.times(), "paid": flags(sales.sold)}
+    )
+    assert task.log.id == "id"
+
+
 def test_times_of_success_are_signals_and_a_status_that_knows_them_is_left_out(tmp_path: Path, sales: Sales) -> None:
     columns: dict[str, Any] = {
         "customer": sales.words("c", 60),
