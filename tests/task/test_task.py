@@ -152,6 +152,12 @@ def test_a_proxy_may_not_make_too_many_symbols() -> None:
     words = r"proxy.with makes more than 10,000 symbols: found .3 x 3334 = 10,002.; leave out the feature"
     with pytest.raises(SettingError, match=words):
         task.spaces(sizes | {"language": Vocabulary((*most, "last"))})
+    two = read_task(
+        TASK.replace("[proxy]", "[proxy]\nwith = ['language']")
+        .replace("hashed = 64", "missing = 'none'")
+        .replace('["none", "one", "many"]', '["none", "many"]', 1)
+    )
+    assert two.spaces(sizes | {"language": Vocabulary(tuple(map(str, range(5000))))}).proxy_with  # 10,000 are allowed
 
 
 @pytest.mark.parametrize(
