@@ -14,6 +14,7 @@ from presage.service.features import check_servable
 from presage.service.folders import other_revision, up_to_date
 from presage.service.http import server
 from presage.service.http.access import Access, called, read_token
+from presage.service.http.admission import read_network
 from presage.service.http.app import create_app
 from presage.service.limits import Limits
 from presage.service.opening import open_service
@@ -33,6 +34,7 @@ def serve(
     port: int = 8000,
     token_file: str | Path | None = None,
     allowed_hosts: Iterable[str] = (),
+    proxies: Iterable[str] = (),
     refold: bool = False,
     say: Callable[[str], None] = print_line,
     progress: Progress = silent,
@@ -47,12 +49,15 @@ def serve(
         port: 0 picks a free port.
         token_file: A file with the token that requests must carry.
         allowed_hosts: Further host names that clients may use; "*" for any.
+        proxies: Addresses, or ranges of them, from which any number of connections may come.
         refold: Whether the log is rebuilt under a new task or revision.
         say: Called with each line for the operator.
         progress: Shows how far a refold is.
         limits: The limits of `presage serve --help`, such as `clock="events"`.
     """
-    settings, folder = Limits(**limits), Path(data)
+    settings, folder, trusted = Limits(**limits), Path(data), list(proxies)
+    for each in trusted:
+        read_network(each)
     with ExitStack() as held:
         file = _task_file(task, held)
         loaded = load_task(file)
@@ -69,7 +74,7 @@ def serve(
             say(f"Served by an older revision of the forecaster: {old}. Move to the current one with --refold.")
         for address in server.listen(sockets):
             say(f"Listening on {address}")
-        return server.serve(create_app(service, loaded, settings, access), settings, sockets)
+        return server.serve(create_app(service, loaded, settings, access), settings, sockets, trusted)
 
 
 def _task_file(task: str | Path | Task, held: ExitStack) -> Path:

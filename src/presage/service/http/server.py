@@ -8,7 +8,7 @@ import signal
 import socket
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import cast
 
 import uvicorn
@@ -16,6 +16,7 @@ from starlette.applications import Starlette
 
 from presage.errors import SettingError
 from presage.service.http.access import check_reach
+from presage.service.http.admission import Admission
 from presage.service.http.deadlines import PunctualProtocol
 from presage.service.limits import Limits
 
@@ -68,9 +69,10 @@ class Server(uvicorn.Server):
             self.ended = INTERRUPTED
 
 
-def create_server(app: Starlette, limits: Limits) -> Server:
-    """A server for an application, with its deadlines."""
-    protocol = type("Protocol", (PunctualProtocol,), {"limits": limits})
+def create_server(app: Starlette, limits: Limits, proxies: Iterable[str] = ()) -> Server:
+    """A server for an application, with its deadlines and limits; those per address do not bind these proxies."""
+    own = {"limits": limits, "admission": Admission(limits, proxies)}
+    protocol = type("Protocol", (PunctualProtocol,), own)
     logging.getLogger("uvicorn.error").setLevel(logging.ERROR)
     config = uvicorn.Config(
         app,
@@ -133,9 +135,9 @@ def listen(sockets: list[socket.socket]) -> list[str]:
     return found
 
 
-def serve(app: Starlette, limits: Limits, sockets: list[socket.socket]) -> int:
+def serve(app: Starlette, limits: Limits, sockets: list[socket.socket], proxies: Iterable[str] = ()) -> int:
     """The exit code of a server, once it has stopped."""
-    server = create_server(app, limits)
+    server = create_server(app, limits, proxies)
     gc.collect()
     gc.freeze()  # imported modules stay: a collector that visits them would delay requests
     gc.set_threshold(10_000, 20, 20)  # a bulk makes thousands of objects, none of them in cycles
