@@ -34,6 +34,12 @@ def limit_options(command: Callable[..., Any]) -> Callable[..., Any]:
 )
 @click.option("--allowed-host", "names", multiple=True, help="Another host name that clients use; '*' for any.")
 @click.option(
+    "--allow-origin",
+    "allowed_origins",
+    multiple=True,
+    help="The origin of pages that may ask besides the service's own, if a proxy changes the host name.",
+)
+@click.option(
     "--proxy",
     "proxies",
     multiple=True,

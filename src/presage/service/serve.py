@@ -13,7 +13,7 @@ from presage.service import history
 from presage.service.features import check_servable
 from presage.service.folders import other_revision, up_to_date
 from presage.service.http import server
-from presage.service.http.access import Access, called, read_token
+from presage.service.http.access import Access, called, read_origins, read_token
 from presage.service.http.admission import read_network
 from presage.service.http.app import create_app
 from presage.service.limits import Limits
@@ -34,6 +34,7 @@ def serve(
     port: int = 8000,
     token_file: str | Path | None = None,
     allowed_hosts: Iterable[str] = (),
+    allowed_origins: Iterable[str] = (),
     proxies: Iterable[str] = (),
     refold: bool = False,
     say: Callable[[str], None] = print_line,
@@ -49,6 +50,7 @@ def serve(
         port: 0 picks a free port.
         token_file: A file with the token that requests must carry.
         allowed_hosts: Further host names that clients may use; "*" for any.
+        allowed_origins: Origins of pages that may ask besides the service's own, such as "https://shop.example".
         proxies: Addresses, or ranges of them, from which any number of connections may come.
         refold: Whether the log is rebuilt under a new task or revision.
         say: Called with each line for the operator.
@@ -62,7 +64,8 @@ def serve(
         file = _task_file(task, held)
         loaded = load_task(file)
         check_servable(loaded)
-        access = Access(read_token(Path(token_file)) if token_file else None, called(host, allowed_hosts))
+        token = read_token(Path(token_file)) if token_file else None
+        access = Access(token, called(host, allowed_hosts), read_origins(allowed_origins))
         sockets = [held.enter_context(each) for each in server.bind(host, port, access.token)]
         if refold and not up_to_date(file, folder):
             with progress("serve: events replayed", history.sent(folder)) as step:

@@ -23,6 +23,7 @@ class ProblemKind(NamedTuple):
 
 MALFORMED_HTTP = ProblemKind("malformed-http", 400, "Invalid HTTP")
 MALFORMED = ProblemKind("malformed", 400, "Malformed request")
+ORIGIN = ProblemKind("origin", 403, "Wrong origin")
 TOKEN = ProblemKind("token", 401, "Wrong token")
 NOT_FOUND = ProblemKind("not-found", 404, "Not found")
 METHOD = ProblemKind("method", 405, "Method not allowed")
@@ -38,7 +39,7 @@ BUG = ProblemKind("bug", 500, "Internal error, see the server log")
 FAILED = ProblemKind("failed", 503, "The service is shutting down")
 FULL = ProblemKind("full", 507, "The disk is full")
 
-KINDS = (MALFORMED_HTTP, MALFORMED, TOKEN, NOT_FOUND, METHOD, SLOW, CONFLICT, TOO_LARGE, MEDIA, HOST, INVALID, BUSY,
+KINDS = (MALFORMED_HTTP, MALFORMED, TOKEN, ORIGIN, NOT_FOUND, METHOD, SLOW, CONFLICT, TOO_LARGE, MEDIA, HOST, INVALID, BUSY,
          HEADERS, BUG, FAILED, FULL)  # fmt: skip
 
 
