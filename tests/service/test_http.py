@@ -348,9 +348,7 @@ def test_a_bulk_gives_others_a_turn_while_it_is_read(service: FakeService) -> No
     assert order == ["/v1/predictions", "/v1/events"]
 
 
-@pytest.mark.parametrize(
-    "filling", [b"\n", b" \n", b"\r\n", b" "], ids=["newlines", "blank lines", "line ends", "spaces"]
-)
+@pytest.mark.parametrize("filling", [b"\n", b" \n", b"\r\n", b" "], ids=["newlines", "blank", "line ends", "spaces"])
 def test_other_requests_get_a_turn_within_every_few_bytes_of_blank_lines(service: FakeService, filling: bytes) -> None:
     """What is read in one turn of the loop; eight million newlines in one turn held it for a second."""
     event = b'{"kind":"proxy","id":"last","value":"some"}'

@@ -355,6 +355,7 @@ def test_a_service_on_all_addresses_must_be_told_its_names() -> None:
 @pytest.mark.parametrize("content", ["", "short", "with a space in it!", "x" * 501, "\x00" * 20, "pässwörd-pässwörd"])
 def test_a_token_file_without_a_token_is_refused(tmp_path: Path, content: str) -> None:
     (tmp_path / "token").write_text(content)
+    (tmp_path / "token").chmod(0o600)
     with pytest.raises(SettingError, match="token"):
         read_token(tmp_path / "token")
 

@@ -10,7 +10,7 @@ from presage.errors import BusyError, StoreFailedError, StoreFullError
 from presage.joining.counters import Counters
 from presage.joining.entries import EntryKind, LogEvent
 from presage.joining.join import Decision, Horizons
-from presage.journal.appender import Appender, Clock, EventResult, Feed, Observe
+from presage.journal.appender import Appender, Clock, CommitGroup, EventResult, Feed, Observe
 from presage.journal.inbox import Inbox, Question, Submission, Tick, WriterLimits
 from presage.journal.interface import Head, LogStore
 
@@ -35,6 +35,7 @@ class Writer:
         show: Observe | None = None,
     ) -> None:
         self.failed: StoreFailedError | None = None
+        self.full = False  # whether the disk had no space for the last commit
         self._inbox = Inbox(limits or WriterLimits())
         self._appender = Appender(store, horizons, clock, feed, show)
         self._owed: list[Future[Any]] = []
@@ -106,7 +107,7 @@ class Writer:
         """Write the events, report their results, and hand on their lessons."""
         try:
             group, answers = self._appender.join([event for each in submissions for event in each.events])
-            self._appender.commit(group)
+            self._commit(group)
         except StoreFullError as error:
             for each in submissions:
                 each.answers.set_exception(error)
@@ -123,7 +124,7 @@ class Writer:
         limit = self._inbox.limits.decisions
         try:
             group = self._appender.settle(max(tick.now for tick in self._ticks), limit)
-            self._appender.commit(group)
+            self._commit(group)
         except StoreFullError as error:
             self._end_ticks(error)
             return
@@ -132,6 +133,15 @@ class Writer:
         self._decided += decisions
         if decisions < limit or self._inbox.refusal:
             self._end_ticks()
+
+    def _commit(self, group: CommitGroup) -> None:
+        try:
+            self._appender.commit(group)
+        except StoreFullError:
+            self.full = True
+            raise
+        if group.entries:
+            self.full = False
 
     def _end_ticks(self, error: StoreFullError | None = None) -> None:
         for tick in self._ticks:

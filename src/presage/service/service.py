@@ -2,8 +2,10 @@
 
 import asyncio
 from collections.abc import Callable
+from concurrent.futures import Future
 from contextlib import suppress
 from dataclasses import dataclass
+from pathlib import Path
 from threading import Event as Flag
 from threading import Thread
 from typing import Any
@@ -11,7 +13,8 @@ from typing import Any
 import numpy as np
 
 from presage.drivers.core import Core
-from presage.errors import BusyError, StateFileError, StoreFullError
+from presage.errors import BusyError, StateFileError, StoreFailedError, StoreFullError
+from presage.files import has_space
 from presage.forecasters.mixture import revisions_of
 from presage.joining.entries import NOTHING, EntryKind, FeedbackBody, LogEvent, Predicted, decode_predicted
 from presage.joining.join import Bin, Decision, Known
@@ -35,6 +38,9 @@ TICK = 1.0
 LAG = 500_000
 """Lessons that may wait for a busy learner before predictions are refused; feedback is refused from twice as many."""
 
+SPACE = 4 << 20
+"""Bytes that a disk which was full must have room for before the service says that it is ready again."""
+
 _KINDS = {"proxy": EntryKind.PROXY, "outcome": EntryKind.OUTCOME}
 _UNKNOWN = FeedbackBody(NOTHING)
 
@@ -49,6 +55,7 @@ class ServiceParts:
     learner: LearnerClient
     clock: Callable[[], int]
     watcher: Watcher
+    folder: Path
 
 
 class LiveService:
@@ -62,6 +69,7 @@ class LiveService:
             kind: {value: FeedbackBody(symbol) for symbol, value in enumerate(values)}
             for kind, values in self._values.items()
         }
+        self._looking: Future[None] | None = None  # for space on a disk that was full
         self._latest = 0  # the largest time that a request carried
         self._stopping = Flag()
         parts.learner.go_live(parts.writer.use_model)
@@ -127,7 +135,21 @@ class LiveService:
         """Empty if predictions and feedback can be taken, otherwise why not."""
         if self.failed():
             return self.failed()
+        if self._parts.writer.full:
+            self._look_for_space()
+            return "the disk is full; free some space: the service continues by itself"
         return f"the learner stopped: {self._parts.learner.stopped}" if self._parts.learner.stopped else ""
+
+    def _look_for_space(self) -> None:
+        """Let the writer find out whether there is space again: while the service is not ready, no event may come."""
+        writer, folder = self._parts.writer, self._parts.folder
+
+        def look(_: LogStore) -> None:
+            writer.full = writer.full and not has_space(folder, SPACE)
+
+        if self._looking is None or self._looking.done():
+            with suppress(BusyError, StoreFailedError):
+                self._looking = writer.ask(look)
 
     def numbers(self) -> ServiceNumbers:
         """The numbers that /metrics shows."""

@@ -102,9 +102,13 @@ def same(one: bytes, other: bytes) -> bool:
 def read_token(file: Path) -> str:
     """The token in a file: one line of 16 to 500 printable ASCII characters without spaces."""
     try:
+        mode = file.stat().st_mode & 0o777
         token = file.read_text("utf-8").strip()
     except (OSError, UnicodeDecodeError) as error:
         raise SettingError("the token file cannot be read", str(file), "check its name and permissions") from error
+    if mode & 0o006:
+        wrong = "every user of this machine can read or change the token file"
+        raise SettingError(wrong, f"{file}, mode {mode:04o}", f"run chmod 600 {file}, and change the token")
     if not re.fullmatch(r"[!-~]{16,500}", token):
         remedy = "write 16 to 500 printable characters without spaces into it"
         raise SettingError("the token file has no valid token", str(file), remedy)

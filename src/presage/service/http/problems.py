@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 import msgspec
 from starlette.responses import Response
 
-from presage.errors import LONGEST, BusyError, InputError, PresageError, StoreFailedError, StoreFullError
+from presage.errors import LONGEST, BusyError, InputError, PresageError, StoreError, StoreFailedError, StoreFullError
 
 MEDIA_TYPE = "application/problem+json"
 SHOWN = 100
@@ -39,8 +39,8 @@ BUG = ProblemKind("bug", 500, "Internal error, see the server log")
 FAILED = ProblemKind("failed", 503, "The service is shutting down")
 FULL = ProblemKind("full", 507, "The disk is full")
 
-KINDS = (MALFORMED_HTTP, MALFORMED, TOKEN, ORIGIN, NOT_FOUND, METHOD, SLOW, CONFLICT, TOO_LARGE, MEDIA, HOST, INVALID, BUSY,
-         HEADERS, BUG, FAILED, FULL)  # fmt: skip
+KINDS = (MALFORMED_HTTP, MALFORMED, TOKEN, ORIGIN, NOT_FOUND, METHOD, SLOW, CONFLICT, TOO_LARGE, MEDIA, HOST, INVALID,
+         BUSY, HEADERS, BUG, FAILED, FULL)  # fmt: skip
 
 
 class ProblemLine(msgspec.Struct):
@@ -96,7 +96,8 @@ def refused(error: Exception, where: str, retry_seconds: int) -> RefusalError:
         return error
     for family, kind in ANSWERS.items():
         if isinstance(error, family) and isinstance(error, PresageError):
-            found = RefusalError(kind, error.wrong, error.remedy, where, error.found)
+            value = None if isinstance(error, StoreError) else error.found  # it may be a path of the server
+            found = RefusalError(kind, error.wrong, error.remedy, where, value)
             if kind in (BUSY, FULL):
                 found.headers = {"retry-after": str(retry_seconds)}
             return found
