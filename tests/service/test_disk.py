@@ -68,9 +68,7 @@ def test_a_full_disk_is_told_by_readiness_until_there_is_space_and_no_answer_nam
 
     def commit_if_space(store: SqliteLog, what: Commit) -> Head:
         if full:
-            raise StoreFullError(
-                "the disk is full", str(store.path), "free some space; the service continues by itself"
-            )
+            raise StoreFullError("the disk is full", str(store.path), "free some space")
         return commit(store, what)
 
     monkeypatch.setattr(SqliteLog, "commit", commit_if_space)

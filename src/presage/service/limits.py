@@ -34,7 +34,7 @@ class Limits:
     request_seconds: float = _limit(9.0, "seconds for a request to arrive, and for a response to be read")
     idle_seconds: float = _limit(9.0, "seconds that a connection may be idle")
     retry_seconds: int = _limit(1, "seconds in Retry-After when the service is busy")
-    shutdown_seconds: int = _limit(10, "seconds for requests to finish when the service stops")
+    grace: float = _limit(10.0, "seconds from a signal to stop to the end of the process, whatever is unfinished")
 
     def __post_init__(self) -> None:
         one_of("clock", self.clock, ("wall", "events"))

@@ -61,6 +61,7 @@ def serve(
     for each in trusted:
         read_network(each)
     with ExitStack() as held:
+        grace = held.enter_context(server.Grace(settings.grace))  # the last to be left
         file = _task_file(task, held)
         loaded = load_task(file)
         check_servable(loaded)
@@ -77,7 +78,7 @@ def serve(
             say(f"Served by an older revision of the forecaster: {old}. Move to the current one with --refold.")
         for address in server.listen(sockets):
             say(f"Listening on {address}")
-        return server.serve(create_app(service, loaded, settings, access), settings, sockets, trusted)
+        return server.serve(create_app(service, loaded, settings, access), settings, sockets, trusted, grace)
 
 
 def _task_file(task: str | Path | Task, held: ExitStack) -> Path:
