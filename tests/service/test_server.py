@@ -77,6 +77,12 @@ def test_a_store_that_failed_is_answered_503_and_ends_the_process() -> None:
         assert process.wait(60) == 3
 
 
+def test_after_its_store_failed_it_ends_when_its_grace_is_over_too() -> None:
+    with serving(1.5, "stuck") as (process, url):
+        assert feed(url, "failed").status_code == 503
+        assert process.wait(60) == 3
+
+
 def test_a_full_disk_is_answered_507_and_a_busy_service_429_and_both_go_on() -> None:
     with serving() as (process, url):
         for id, status in (("full", 507), ("busy", 429)):

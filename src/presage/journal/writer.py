@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future
+from contextlib import suppress
 from itertools import islice
 from threading import Thread
 from typing import Any, TypeVar
@@ -36,6 +37,7 @@ class Writer:
     ) -> None:
         self.failed: StoreFailedError | None = None
         self.full = False  # whether the disk had no space for the last commit
+        self._looking: Future[None] | None = None  # for space
         self._inbox = Inbox(limits or WriterLimits())
         self._appender = Appender(store, horizons, clock, feed, show)
         self._owed: list[Future[Any]] = []
@@ -75,6 +77,16 @@ class Writer:
     def tick(self, now: int) -> "Future[int]":
         """How many signals that were due before now were marked absent."""
         return self._inbox.tick(now)
+
+    def look_for_space(self, has_space: Callable[[], bool]) -> None:
+        """Find out, between two commits, whether a disk that was full has space: no event may come that would tell."""
+
+        def look(_: LogStore) -> None:
+            self.full = self.full and not has_space()
+
+        if self._looking is None or self._looking.done():
+            with suppress(BusyError, StoreFailedError):
+                self._looking = self.ask(look)
 
     def use_model(self, seq: int) -> None:
         """The parameters of the LEARN entry at `seq` are in use from now on."""

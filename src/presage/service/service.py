@@ -2,9 +2,9 @@
 
 import asyncio
 from collections.abc import Callable
-from concurrent.futures import Future
 from contextlib import suppress
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from threading import Event as Flag
 from threading import Thread
@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from presage.drivers.core import Core
-from presage.errors import BusyError, StateFileError, StoreFailedError, StoreFullError
+from presage.errors import BusyError, StateFileError, StoreFullError
 from presage.files import has_space
 from presage.forecasters.mixture import revisions_of
 from presage.joining.entries import NOTHING, EntryKind, FeedbackBody, LogEvent, Predicted, decode_predicted
@@ -69,7 +69,6 @@ class LiveService:
             kind: {value: FeedbackBody(symbol) for symbol, value in enumerate(values)}
             for kind, values in self._values.items()
         }
-        self._looking: Future[None] | None = None  # for space on a disk that was full
         self._latest = 0  # the largest time that a request carried
         self._stopping = Flag()
         parts.learner.go_live(parts.writer.use_model)
@@ -136,20 +135,9 @@ class LiveService:
         if self.failed():
             return self.failed()
         if self._parts.writer.full:
-            self._look_for_space()
+            self._parts.writer.look_for_space(partial(has_space, self._parts.folder, SPACE))
             return "the disk is full; free some space: the service continues by itself"
         return f"the learner stopped: {self._parts.learner.stopped}" if self._parts.learner.stopped else ""
-
-    def _look_for_space(self) -> None:
-        """Let the writer find out whether there is space again: while the service is not ready, no event may come."""
-        writer, folder = self._parts.writer, self._parts.folder
-
-        def look(_: LogStore) -> None:
-            writer.full = writer.full and not has_space(folder, SPACE)
-
-        if self._looking is None or self._looking.done():
-            with suppress(BusyError, StoreFailedError):
-                self._looking = writer.ask(look)
 
     def numbers(self) -> ServiceNumbers:
         """The numbers that /metrics shows."""

@@ -80,6 +80,7 @@ class Server(uvicorn.Server):
             self.check_deadlines(time.monotonic())
         if self.app.state.failed():
             self.ended, self.should_exit = FAILED, True
+            self._begin_grace(FAILED)
         return await super().on_tick(counter)
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
@@ -89,9 +90,12 @@ class Server(uvicorn.Server):
 
     def handle_exit(self, sig: int, frame: FrameType | None) -> None:
         """Begin to stop."""
-        if self.grace:
-            self.grace.begin(INTERRUPTED if sig == signal.SIGINT else STOPPED)
+        self._begin_grace(INTERRUPTED if sig == signal.SIGINT else STOPPED)
         super().handle_exit(sig, frame)
+
+    def _begin_grace(self, code: int) -> None:
+        if self.grace:
+            self.grace.begin(code)
 
     def check_deadlines(self, now: float) -> None:
         """Close overdue connections."""
