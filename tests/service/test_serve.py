@@ -28,6 +28,9 @@ def serve(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.Captur
     (tmp_path / "books.toml").write_text(TASK)
     (tmp_path / "short").write_text("short\n")
     (tmp_path / "token").write_text("right-right-right\n")
+    (tmp_path / "open").write_text("right-right-right\n")
+    for name, mode in (("short", 0o600), ("token", 0o640), ("open", 0o644)):
+        (tmp_path / name).chmod(mode)
     monkeypatch.chdir(tmp_path)
     return Presage(monkeypatch, capsys, "serve", "--task", "books.toml", "--data", "data")
 
@@ -42,6 +45,9 @@ def serve(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.Captur
         (["--host", "192.0.2.1", "--token-file", "token"], "cannot be used"),
         (["--token-file", "short"], "has no valid token"),
         (["--token-file", "nowhere"], "cannot be read"),
+        (["--token-file", "open"], "found 'open, mode 0644'; run chmod 600 open"),
+        (["--allow-origin", "shop.example"], "not the origin of a page"),
+        (["--proxy", "nginx"], "not the address of a proxy"),
         (["--task", "nowhere.toml"], "nowhere.toml"),
         (["--body-bytes", "0"], "body_bytes"),
         (["--request-seconds", "-1"], "request_seconds"),

@@ -33,6 +33,18 @@ def limit_options(command: Callable[..., Any]) -> Callable[..., Any]:
     help="A file with the token that requests must carry. Required unless listening on localhost.",
 )
 @click.option("--allowed-host", "names", multiple=True, help="Another host name that clients use; '*' for any.")
+@click.option(
+    "--allow-origin",
+    "allowed_origins",
+    multiple=True,
+    help="The origin of pages that may ask besides the service's own, if a proxy changes the host name.",
+)
+@click.option(
+    "--proxy",
+    "proxies",
+    multiple=True,
+    help="The address of a proxy in front of the service, or a range; any number of connections may come from it.",
+)
 @click.option("--model", type=PATH, help="Start a new folder from a saved model: imports its log.")
 @click.option("--refold", is_flag=True, help="Rebuild the log under the new task or revision.")
 @limit_options

@@ -61,7 +61,7 @@ class HeadMarker:
 
 def start_marker(folder: Path, chain: bytes) -> None:
     """Mark an empty log, in both slots, so that no later write makes the file grow."""
-    write_file(folder / NAME, _slot(0, chain) * 2)
+    write_file(folder / NAME, _slot(0, chain) * 2, private=True)
 
 
 def _slot(seq: int, chain: bytes) -> bytes:

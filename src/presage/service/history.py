@@ -128,7 +128,7 @@ def new_service(task_file: Path, folder: Path, start: int) -> Iterator[LiveServi
     if waiting.exists():
         shutil.rmtree(waiting)
     try:
-        make_folder(waiting)
+        make_folder(waiting, private=True)
         service = open_service(task_file, waiting, Limits(clock="events"), lambda: start)
         try:
             yield service

@@ -44,7 +44,7 @@ def open_service(task_file: Path, folder: Path, settings: Limits, clock: Callabl
     names = WatchedNames(task.name, shown.name, shown.family, task.proxy().values, task.outcome.values)
     watcher = Watcher(watch, names)
     writer = Writer(store, horizons, clock, learner.teach, show=watcher.add_entries)
-    return LiveService(ServiceParts(task, engine, writer, learner, clock, watcher), settings)
+    return LiveService(ServiceParts(task, engine, writer, learner, clock, watcher, folder), settings)
 
 
 def _warm_up(engine: Core, parameters: Parameters) -> None:

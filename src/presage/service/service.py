@@ -4,6 +4,8 @@ import asyncio
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
 from threading import Event as Flag
 from threading import Thread
 from typing import Any
@@ -12,6 +14,7 @@ import numpy as np
 
 from presage.drivers.core import Core
 from presage.errors import BusyError, NotFiniteError, StateFileError, StoreFullError
+from presage.files import has_space
 from presage.forecasters.mixture import revisions_of
 from presage.joining.entries import NOTHING, EntryKind, FeedbackBody, LogEvent, Predicted, decode_predicted
 from presage.joining.join import Bin, Decision, Known
@@ -35,6 +38,9 @@ TICK = 1.0
 LAG = 500_000
 """Lessons that may wait for a busy learner before predictions are refused; feedback is refused from twice as many."""
 
+SPACE = 4 << 20
+"""Bytes that a disk which was full must have room for before the service says that it is ready again."""
+
 _KINDS = {"proxy": EntryKind.PROXY, "outcome": EntryKind.OUTCOME}
 _UNKNOWN = FeedbackBody(NOTHING)
 
@@ -49,6 +55,7 @@ class ServiceParts:
     learner: LearnerClient
     clock: Callable[[], int]
     watcher: Watcher
+    folder: Path
 
 
 class LiveService:
@@ -127,6 +134,9 @@ class LiveService:
         """Empty if predictions and feedback can be taken, otherwise why not."""
         if self.failed():
             return self.failed()
+        if self._parts.writer.full:
+            self._parts.writer.look_for_space(partial(has_space, self._parts.folder, SPACE))
+            return "the disk is full; free some space: the service continues by itself"
         return f"the learner stopped: {self._parts.learner.stopped}" if self._parts.learner.stopped else ""
 
     def numbers(self) -> ServiceNumbers:

@@ -12,6 +12,7 @@ from presage.errors import (
     InputError,
     NotFiniteError,
     PresageError,
+    StoreError,
     StoreFailedError,
     StoreFullError,
 )
@@ -31,6 +32,7 @@ class ProblemKind(NamedTuple):
 
 MALFORMED_HTTP = ProblemKind("malformed-http", 400, "Invalid HTTP")
 MALFORMED = ProblemKind("malformed", 400, "Malformed request")
+ORIGIN = ProblemKind("origin", 403, "Wrong origin")
 TOKEN = ProblemKind("token", 401, "Wrong token")
 NOT_FOUND = ProblemKind("not-found", 404, "Not found")
 METHOD = ProblemKind("method", 405, "Method not allowed")
@@ -47,8 +49,8 @@ NOT_FINITE = ProblemKind("not-finite", 500, "The answer is no finite number")
 FAILED = ProblemKind("failed", 503, "The service is shutting down")
 FULL = ProblemKind("full", 507, "The disk is full")
 
-KINDS = (MALFORMED_HTTP, MALFORMED, TOKEN, NOT_FOUND, METHOD, SLOW, CONFLICT, TOO_LARGE, MEDIA, HOST, INVALID, BUSY,
-         HEADERS, BUG, NOT_FINITE, FAILED, FULL)  # fmt: skip
+KINDS = (MALFORMED_HTTP, MALFORMED, TOKEN, ORIGIN, NOT_FOUND, METHOD, SLOW, CONFLICT, TOO_LARGE, MEDIA, HOST, INVALID,
+         BUSY, HEADERS, BUG, NOT_FINITE, FAILED, FULL)  # fmt: skip
 
 
 class ProblemLine(msgspec.Struct):
@@ -104,7 +106,8 @@ def refused(error: Exception, where: str, retry_seconds: int) -> RefusalError:
         return error
     for family, kind in ANSWERS.items():
         if isinstance(error, family) and isinstance(error, PresageError):
-            found = RefusalError(kind, error.wrong, error.remedy, where, error.found)
+            value = None if isinstance(error, StoreError) else error.found  # it may be a path of the server
+            found = RefusalError(kind, error.wrong, error.remedy, where, value)
             if kind in (BUSY, FULL):
                 found.headers = {"retry-after": str(retry_seconds)}
             return found

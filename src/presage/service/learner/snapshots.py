@@ -53,7 +53,7 @@ def keep_snapshot(pupil: LogFold, folder: Path, chain: str) -> None:
     }
     manifest["sha256"] = _checksum(manifest, tensors)
     place = folder / f"{pupil.learnt:016d}"
-    write_together(place, {TENSORS: tensors, MANIFEST: json.dumps(manifest, indent=1).encode()})
+    write_together(place, {TENSORS: tensors, MANIFEST: json.dumps(manifest, indent=1).encode()}, private=True)
     for old in sorted(folder.iterdir())[:-KEPT]:
         shutil.rmtree(old, ignore_errors=True)
 
