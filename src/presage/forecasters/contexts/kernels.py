@@ -59,7 +59,9 @@ REGRESSION_START = np.float32(0.25)
 MATURE_ROWS, MATURE_SHARE = 200, np.float32(0.75)
 """A memo teaches a stack if so many rows were known when it was made, and this share of those known now."""
 LEADS = np.array([0, 0, -4, 0, -4, -1], np.float32)
-"""What members start with: before outcomes come direct ones know nothing, and the identity alone knows little."""
+PLAIN_LEADS = np.array([0, 0, -4, -4, -4, 0], np.float32)
+"""What members start with: before outcomes come direct ones know nothing, and the identity alone knows little. Where it
+is all there is, regressions have nothing to add."""
 COMBINATION_RIDGE, LONGEST_STEP = np.float32(200.0), np.float32(0.5)
 FIRST_BLOCK, LAST_BLOCK = 16, 500
 """How many rows teach the combination together: a twentieth of those so far, within these bounds."""
@@ -130,8 +132,9 @@ def start_state(layout: ContextLayout) -> ContextState:
     stacks[0, :, contexts:] = REGRESSION_START
     combined = layout.forecasts - 1
     combination = np.zeros((LEVELS + 2, combined), np.float32)
-    combination[:, [0, 2]] = 0.5 if layout.settings.regression else (1, 0)
-    scores = np.zeros((len(HEDGES), LEVELS + 2, M), np.float32) + LEADS
+    told = layout.settings.regression and layout.has_features
+    combination[:, [0, 2 if told else 4]] = 0.5
+    scores = np.zeros((len(HEDGES), LEVELS + 2, M), np.float32) + (LEADS if told else PLAIN_LEADS)
     size = layout.weight_rows * 2 * heads.lanes if layout.settings.regression else 0
     return ContextState(
         np.zeros(int(places.rows.sum()) * (heads.lanes + heads.padded), np.float32),

@@ -209,6 +209,11 @@ class ContextLayout:
         symbols = self.spaces.features.symbols
         return tuple(place for place, size in enumerate(symbols) if not place or room_for(size) >= HIGH)[:MOST_HIGH]
 
+    @property
+    def has_features(self) -> bool:
+        """Whether anything is known of an instance besides its identity."""
+        return bool(self.low or self.high[1:] or self.spaces.features.sets)
+
     @cached_property
     def _built(self) -> tuple[tuple[ContextTable, ...], tuple[Context, ...]]:
         tables: dict[ContextTable, int] = {}
