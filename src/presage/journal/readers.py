@@ -51,7 +51,7 @@ def read_lessons(
                 lessons += lessons_at(entry.seq, known, bodies[known.predicted], horizons)
             predictions += entry.kind == EntryKind.PREDICTED
             if entry.kind == EntryKind.LEARN:
-                yield lessons, Boundary(entry.seq, predictions, store.chain_at(entry.seq))
+                yield lessons, Boundary(entry.seq, predictions, store.chain_at(entry.seq), entry.at)
                 lessons = []
         if lessons:
             yield lessons, None

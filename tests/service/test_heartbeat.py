@@ -1,0 +1,86 @@
+"""Whether a learner hangs, judged by beats that are made up: no clock, no process."""
+
+import io
+
+import pytest
+
+from presage.service.learner.heartbeat import BEAT, FIRST, PHASES, SILENT, STATES, Beat, Heart, Pulse
+from presage.service.learner.messages import receive
+
+HOUR = round(3600 / BEAT)
+
+
+def beats(phase: str, count: int, *, steps: int = 0, taken: int = 0, work: float = 0.0, told: int = 0) -> list[str]:
+    """What is made of beats in one phase; each has taken so many more steps and messages, and worked so much more."""
+    pulse = Pulse()
+    return [pulse.hear(Beat(phase, 1 + steps * number, taken * number, work * number), told) for number in range(count)]
+
+
+def test_silence_is_noticed_within_5_seconds() -> None:
+    pulse = Pulse()
+    pulse.hear(Beat("folding", 1, 1, 0.1), 1)
+    assert [pulse.miss() for _ in range(SILENT - 1)] == [""] * (SILENT - 1)
+    assert pulse.miss() == "no sign of life for 4 seconds"
+    assert (SILENT + 1) * BEAT <= 5, "the last beat may have come just before it stopped"
+
+
+def test_a_process_that_has_not_beaten_yet_has_longer() -> None:
+    pulse = Pulse()
+    assert not any(pulse.miss() for _ in range(FIRST - 1))
+    assert pulse.miss()
+
+
+def test_a_beat_ends_the_silence() -> None:
+    pulse = Pulse()
+    for number in range(20):
+        pulse.hear(Beat("waiting", number, 0, 0.0), 0)
+        assert not any(pulse.miss() for _ in range(SILENT - 1))
+
+
+@pytest.mark.parametrize("phase", ["compiling", "folding"])
+def test_one_that_works_is_left_alone_for_half_an_hour(phase: str) -> None:
+    assert not any(beats(phase, HOUR // 2, work=0.005)), "a hundredth of a processor"
+
+
+def test_one_that_refolds_is_left_alone_for_as_long_as_it_takes() -> None:
+    assert not any(beats("folding", 20 * HOUR, steps=1, work=0.4))
+
+
+def test_one_that_waits_for_a_lock_is_noticed_within_5_seconds_though_it_beats() -> None:
+    found = beats("folding", 20, work=0.0001)
+    first = next(number for number, why in enumerate(found) if why)
+    assert found[first] == "no work for 4 seconds while folding"
+    assert (first + 1) * BEAT <= 5
+
+
+def test_one_that_waits_for_lessons_may_wait_for_ever() -> None:
+    assert not any(beats("waiting", 20 * HOUR, told=0))
+
+
+def test_one_that_waits_while_lessons_wait_for_it_hangs() -> None:
+    found = beats("waiting", 20, told=1)
+    assert "while waiting" in next(why for why in found if why)
+    assert not any(beats("waiting", 20, taken=1, told=10_000)), "but not while it takes them"
+
+
+def test_one_that_works_on_one_step_for_ever_is_given_up() -> None:
+    assert "one step for 3600 seconds" in beats("folding", 3 * HOUR, work=0.4)[-1]
+
+
+@pytest.mark.parametrize("phase", PHASES)
+def test_every_phase_gives_up_a_learner_that_does_nothing(phase: str) -> None:
+    assert any(beats(phase, 2 * HOUR, told=1))
+
+
+def test_a_heart_tells_what_the_main_loop_does() -> None:
+    told = io.BytesIO()
+    heart = Heart(told)
+    heart.enter("folding")
+    heart.taken = 5
+    heart.beat()
+    told.seek(0)
+    kind, *parts = receive(told)
+    beat = Beat(*parts)
+    assert (kind, beat[:3]) == ("beat", ("folding", 1, 5))
+    assert beat.work > 0
+    assert beat.phase in STATES
