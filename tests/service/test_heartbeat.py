@@ -1,11 +1,14 @@
-"""Whether a learner hangs, judged by beats that are made up: no clock, no process."""
+"""Whether a learner hangs, judged by beats that are made up; and the pipes through which they come."""
 
 import io
+import subprocess
+import sys
 
 import pytest
 
 from presage.service.learner.heartbeat import BEAT, FIRST, PHASES, SILENT, STATES, Beat, Heart, Pulse
-from presage.service.learner.messages import receive
+from presage.service.learner.messages import MessageReader, MessageWriter, receive
+from tests.service.running import PATIENCE
 
 HOUR = round(3600 / BEAT)
 
@@ -84,3 +87,51 @@ def test_a_heart_tells_what_the_main_loop_does() -> None:
     assert (kind, beat[:3]) == ("beat", ("folding", 1, 5))
     assert beat.work > 0
     assert beat.phase in STATES
+
+
+HUNG = """
+import threading
+from presage.service.learner.heartbeat import Heart
+Heart(open(1, "wb", buffering=0)).start()
+threading.Event().wait()
+"""
+
+
+def test_a_learner_whose_main_loop_hangs_ends_when_its_service_is_gone() -> None:
+    with subprocess.Popen([sys.executable, "-c", HUNG], stdout=subprocess.PIPE, stdin=subprocess.PIPE) as hung:
+        assert hung.stdout
+        assert receive(hung.stdout)[0] == "beat"
+        hung.stdout.close()
+        assert hung.wait(PATIENCE) == 1
+
+
+def test_who_writes_to_one_that_does_not_read_stops_when_that_is_given_up() -> None:
+    with subprocess.Popen([sys.executable, "-c", "input()"], stdin=subprocess.PIPE) as deaf:
+        assert deaf.stdin
+        asked = iter([False, False, True])
+        with pytest.raises(BrokenPipeError):
+            MessageWriter(deaf.stdin).write(["x" * (1 << 22)], lambda: next(asked), 0.01)
+        deaf.kill()
+
+
+def test_messages_that_come_in_parts_are_read_whole_and_nothing_is_waited_for() -> None:
+    with subprocess.Popen([sys.executable, "-c", ECHO], stdin=subprocess.PIPE, stdout=subprocess.PIPE) as echo:
+        assert echo.stdin
+        assert echo.stdout
+        writer, reader = MessageWriter(echo.stdin), MessageReader(echo.stdout)
+        assert reader.next(0.01) is None
+        sent = [["a", 1], ["b" * 30_000, [2, b"x"]], ["c"]]
+        for message in sent:
+            writer.write(message, lambda: False, PATIENCE)
+        assert [reader.next(PATIENCE) for _ in sent] == sent
+        echo.stdin.close()
+        with pytest.raises(EOFError):
+            reader.next(PATIENCE)
+
+
+ECHO = """
+import sys
+while part := sys.stdin.buffer.read1(1000):
+    sys.stdout.buffer.write(part)
+    sys.stdout.flush()
+"""

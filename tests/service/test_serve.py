@@ -126,7 +126,7 @@ def test_a_service_ends_with_its_learner_stopped_and_leaves_no_process(tmp_path:
 
 
 @pytest.mark.long
-def test_a_learner_that_works_ends_when_its_service_was_killed(tmp_path: Path) -> None:
+def test_a_learner_ends_when_its_service_was_killed(tmp_path: Path) -> None:
     (tmp_path / "books.toml").write_text(TASK)
     process = Process(tmp_path)
     (learner,) = process.learners()

@@ -84,7 +84,11 @@ class LearnerClient:
         self._writer, self._opened, self._closing, self._ended = Future[Writer](), Flag(), Flag(), Flag()
         self._keeper = Thread(target=self._keep_running, name="presage-teacher", daemon=True)
         self._keeper.start()
-        self._opened.wait()
+        try:
+            self._opened.wait()
+        except BaseException:  # an interrupt
+            self.close()
+            raise
         if self.failed:
             raise StateFileError("no learner could catch up with the log", self.failed, "see what it wrote above")
 
