@@ -5,13 +5,20 @@ import os
 import signal
 import sys
 from collections.abc import Callable, Iterator
+from concurrent.futures import Future
 from contextlib import closing, contextmanager
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 
 from presage.errors import StateFileError
+from presage.joining.entries import Entry
+from presage.journal import readers
+from presage.journal.interface import LogStore
+from presage.journal.sqlite import SqliteLog
+from presage.journal.writer import Writer
 from presage.service import service as core
 from presage.service.http.metrics import Metrics
 from presage.service.interface import FeedbackRequest
@@ -210,6 +217,37 @@ def test_the_numbers_are_true_while_no_learner_runs(tmp_path: Path, monkeypatch:
         assert service.numbers().model_position > model
         assert service.numbers().learner.deaths == 1
         assert "\npresage_learner_up 1.0\n" in Metrics(service).exposition().decode()
+
+
+@pytest.mark.long
+def test_others_get_the_log_between_the_pages_that_a_learner_reads(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with opened(tmp_path) as service:
+        play(service, happenings(60))
+        learner = running(service)
+        pages, reads = [0], SqliteLog.read
+        ask = Writer.ask
+
+        def read(store: SqliteLog, after: int, limit: int) -> list[Entry]:
+            pages[-1] += 1
+            return reads(store, after, limit)
+
+        def asked(writer: Writer, question: Callable[[LogStore], Any]) -> "Future[Any]":
+            def counted(store: LogStore) -> Any:
+                pages.append(0)
+                return question(store)
+
+            return ask(writer, counted)
+
+        monkeypatch.setattr(SqliteLog, "read", read)
+        monkeypatch.setattr(Writer, "ask", asked)
+        monkeypatch.setattr(readers, "PAGE", 10)
+        learner.kill()
+        until(lambda: service._parts.learner._child is not learner)
+        running(service)
+        assert sum(pages) > service.numbers().log_entries // 10
+        assert max(pages) == 1
 
 
 @pytest.mark.long

@@ -23,7 +23,7 @@ from presage.errors import OutputError, PresageError, StateFileError
 from presage.joining.join import Horizons
 from presage.joining.lessons import Boundary, Lesson
 from presage.journal.interface import LogStore
-from presage.journal.readers import PAGE, read_lessons
+from presage.journal.readers import read_lessons
 from presage.journal.writer import Writer
 from presage.service.learner.child import DYING, Begun, LearnerChild
 from presage.service.learner.heartbeat import LearnerStatus
@@ -219,7 +219,7 @@ class LearnerClient:
             messages: list[list[Any]] = []
             for lessons, boundary in parts[0]:
                 messages += child.lessons.messages(lessons, boundary, publish=False)
-                if len(lessons) + len(messages) >= PAGE:
+                if boundary is None:  # the end of a page: others wait for the log
                     return messages
             self._live = child  # on the writer's thread: nothing is committed meanwhile
             for message, _ in list(self._asked.values()):
