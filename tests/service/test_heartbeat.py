@@ -102,7 +102,10 @@ def test_a_learner_whose_main_loop_hangs_ends_when_its_service_is_gone() -> None
         assert hung.stdout
         assert receive(hung.stdout)[0] == "beat"
         hung.stdout.close()
-        assert hung.wait(PATIENCE) == 1
+        try:
+            assert hung.wait(PATIENCE) == 1
+        finally:
+            hung.kill()
 
 
 def test_who_writes_to_one_that_does_not_read_stops_when_that_is_given_up() -> None:

@@ -115,7 +115,7 @@ def test_learners_that_are_killed_change_nothing_in_what_is_learnt(
 @pytest.mark.long
 @pytest.mark.parametrize("way", ["torn", "half a message", "hung", "dying parent"])
 def test_a_learner_that_breaks_where_it_hurts_is_replaced(
-    way: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    way: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     mark = tmp_path / "mark"
     broken_learners.use(monkeypatch, way, mark)
@@ -133,6 +133,7 @@ def test_a_learner_that_breaks_where_it_hurts_is_replaced(
     if left := mark.read_text():
         os.kill(int(left), signal.SIGKILL)
     assert found == undisturbed(tmp_path, "residual-table-shrunk", happened)
+    assert ("no work for 4 seconds while folding" if way == "hung" else "killed by SIGKILL") in caplog.text
     assert 77 not in seen, "what was half written is never read"
 
 
