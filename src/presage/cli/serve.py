@@ -52,7 +52,8 @@ def serve_command(task_file: Path, folder: Path, host: str, port: int, *, model:
     """Serve predictions over HTTP, record feedback, and learn from it.
 
     Without a token it listens on this machine only. On SIGTERM (exit code 0) or an interrupt (130) it finishes the
-    current requests and stops; it exits with 3 if the disk can no longer be trusted.
+    current requests and stops; it exits with 3 if the disk can no longer be trusted, or
+    if learners end again and again.
     """
     from presage.service.serve import serve  # noqa: PLC0415 help does not wait for it
 

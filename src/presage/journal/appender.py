@@ -198,7 +198,8 @@ class Appender:
             for lesson in lessons_at(seq, known[id], bodies[known[id].predicted], self.horizons)
         ]
         head = self.store.head
-        self._feed(lessons, Boundary(head.seq, self.store.counters.predictions, head.chain) if group.learns else None)
+        boundary = Boundary(head.seq, self.store.counters.predictions, head.chain, head.at) if group.learns else None
+        self._feed(lessons, boundary)
         self._show_entries(group, {seq: bodies[known[id].predicted] for seq, id in group.learnable})
 
     def _show_entries(self, group: CommitGroup, bodies: Mapping[int, Predicted]) -> None:

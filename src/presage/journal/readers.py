@@ -33,6 +33,8 @@ def read_lessons(
 ) -> Iterator[tuple[list[Lesson], Boundary | None]]:
     """The lessons after a position, in order and in parts, each ended by its LEARN entry or by the end of a page.
 
+    Every page ends a part, so that who may not read for long can go on later.
+
     `predictions` is the number of predictions up to that position.
     """
     while entries := store.read(after, PAGE):
@@ -51,8 +53,7 @@ def read_lessons(
                 lessons += lessons_at(entry.seq, known, bodies[known.predicted], horizons)
             predictions += entry.kind == EntryKind.PREDICTED
             if entry.kind == EntryKind.LEARN:
-                yield lessons, Boundary(entry.seq, predictions, store.chain_at(entry.seq))
+                yield lessons, Boundary(entry.seq, predictions, store.chain_at(entry.seq), entry.at)
                 lessons = []
-        if lessons:
-            yield lessons, None
+        yield lessons, None
         after = entries[-1].seq

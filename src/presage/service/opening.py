@@ -14,7 +14,6 @@ from presage.service.dashboard.watcher import WatchedNames, Watcher, add_recent_
 from presage.service.features import check_servable, feature_encoder
 from presage.service.folders import folder_forecaster, horizons_of, open_folder
 from presage.service.learner.client import LearnerClient
-from presage.service.learner.snapshots import positions
 from presage.service.limits import Limits
 from presage.service.service import LiveService, ServiceParts
 from presage.spaces import Instance
@@ -28,16 +27,15 @@ def open_service(task_file: Path, folder: Path, settings: Limits, clock: Callabl
     task, digest = open_folder(task_file, folder)
     engine, horizons = core_for(folder_forecaster(folder)), horizons_of(task)
     store = SqliteLog(folder, digest)
-    snapshots = folder / "snapshots"
-    known = [seq for seq in positions(snapshots) if 0 < seq <= store.head.seq] if snapshots.exists() else []
+    learner = None
     try:
-        chains = {str(seq): store.chain_at(seq).hex() for seq in known}
-        learner = LearnerClient(engine, folder, snapshots, chains)
-        learner.catch_up(store, horizons)
+        learner = LearnerClient(engine, folder, store, horizons)
         watch = Watch(subject_of(engine.forecaster, horizons))
         add_recent_entries(watch, store)
         _warm_up(engine, learner.model.parameters)
     except BaseException:
+        if learner:
+            learner.close()
         store.close()
         raise
     shown = engine.forecaster

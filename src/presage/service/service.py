@@ -1,6 +1,7 @@
 """The service behind HTTP: one thread writes the log, a process of its own learns from it, and this one predicts."""
 
 import asyncio
+import math
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass
@@ -13,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from presage.drivers.core import Core
-from presage.errors import BusyError, NotFiniteError, StateFileError, StoreFullError
+from presage.errors import BusyError, NotFiniteError, StoreFullError
 from presage.files import has_space
 from presage.forecasters.mixture import revisions_of
 from presage.joining.entries import NOTHING, EntryKind, FeedbackBody, LogEvent, Predicted, decode_predicted
@@ -71,7 +72,7 @@ class LiveService:
         }
         self._latest = 0  # the largest time that a request carried
         self._stopping = Flag()
-        parts.learner.go_live(parts.writer.use_model)
+        parts.learner.go_live(parts.writer)
         parts.watcher.start(self._sample)
         self._ticker = Thread(target=self._tick, name="presage-ticker", daemon=True)
         if settings.clock == "wall":
@@ -127,8 +128,8 @@ class LiveService:
         }
 
     def failed(self) -> str:
-        """Empty, or why nothing can be kept any more."""
-        return str(self._parts.writer.failed or "")
+        """Empty, or why the process must end: nothing can be kept any more, or no learner runs any more."""
+        return str(self._parts.writer.failed or self._parts.learner.failed)
 
     def ready(self) -> str:
         """Empty if predictions and feedback can be taken, otherwise why not."""
@@ -137,7 +138,8 @@ class LiveService:
         if self._parts.writer.full:
             self._parts.writer.look_for_space(partial(has_space, self._parts.folder, SPACE))
             return "the disk is full; free some space: the service continues by itself"
-        return f"the learner stopped: {self._parts.learner.stopped}" if self._parts.learner.stopped else ""
+        behind = self._behind()
+        return f"the learner is behind: {behind:,} lessons wait" if behind > LAG else ""
 
     def numbers(self) -> ServiceNumbers:
         """The numbers that /metrics shows."""
@@ -149,6 +151,8 @@ class LiveService:
             events_waiting=writer.waiting,
             lessons_waiting=learner.waiting,
             model_position=learner.model.position,
+            model_seconds=self._model_seconds(),
+            learner=learner.status,
             drift_alarm=watcher.drift.state is DriftState.ALARM,
             drift_p=watcher.drift.p,
             drift_nats=watcher.drift.nats,
@@ -161,7 +165,7 @@ class LiveService:
 
     def caught_up(self) -> bool:
         """Whether the model has learned everything up to the last LEARN entry of the log."""
-        return self._parts.learner.model.position == self._parts.writer.counters.learn or bool(self.ready())
+        return self._parts.learner.model.position == self._parts.writer.counters.learn or bool(self.failed())
 
     def digest(self) -> tuple[str, int]:
         """A hash of the learned state, and its log position."""
@@ -178,10 +182,7 @@ class LiveService:
         if learn and not self._parts.writer.failed:
             chain = self._parts.writer.ask(lambda store: store.chain_at(learn)).result()
         self._parts.writer.close()
-        if chain:
-            with suppress(StateFileError):  # of a learner that stopped: without a snapshot only time is lost
-                self._parts.learner.keep(chain)
-        self._parts.learner.close()
+        self._parts.learner.close(chain)
 
     def _prediction_events(self, requests: list[PredictionRequest], model: ServedModel) -> tuple[list[LogEvent], Array]:
         """The events of the predictions that a model makes, and their log-probabilities [N, Y]."""
@@ -218,16 +219,21 @@ class LiveService:
         return results
 
     def _check_lag(self, events: list[LogEvent]) -> None:
-        """Raise BusyError if the learner is behind; lessons that wait for the next prediction do not count.
+        """Raise BusyError if the learner is behind."""
+        behind = self._behind()
+        if behind > 2 * LAG or (behind > LAG and any(event.kind is EntryKind.PREDICTED for event in events)):
+            raise BusyError("the learner is behind", behind, "send the same again shortly")
 
-        A learner that stopped is never behind: its lessons are in the log, and the next one learns them.
-        """
+    def _behind(self) -> int:
+        """How many lessons wait for the learner; those that wait for the next prediction do not count."""
         learner = self._parts.learner
-        idle = learner.stopped or learner.model.position == self._parts.writer.counters.learn
-        if idle or learner.waiting <= LAG:
-            return
-        if learner.waiting > 2 * LAG or any(event.kind is EntryKind.PREDICTED for event in events):
-            raise BusyError("the learner is behind", learner.waiting, "send the same again shortly")
+        return 0 if learner.model.position == self._parts.writer.counters.learn else learner.waiting
+
+    def _model_seconds(self) -> float:
+        """The age of the model in use, by the clock of the log; NaN before the first."""
+        model = self._parts.learner.model
+        now = self._parts.clock() if self._settings.clock == "wall" else self._parts.writer.head.at
+        return max(0, now - model.at) / 1e6 if model.position else math.nan
 
     async def _prediction_reply(
         self, request: PredictionRequest, result: EventResult, probabilities: Array, model: int
@@ -278,7 +284,7 @@ class LiveService:
     def _sample(self) -> Sample:
         writer, learner, model = self._parts.writer, self._parts.learner, self._parts.learner.model
         weights = self._parts.engine.weights(model.parameters, by="family")
-        about = learner.waiting, model.position, weights, self.ready()
+        about = learner.waiting, model.position, weights, self.ready(), learner.status.doing
         return Sample(writer.head.seq, writer.counters, writer.refused, *about)
 
     def _tick(self) -> None:

@@ -24,7 +24,7 @@ from presage.service.http.deadlines import PunctualProtocol
 from presage.service.limits import Limits
 
 STOPPED, FAILED, INTERRUPTED = 0, 3, 130
-"""Exit codes: stopped (SIGTERM), the store failed, interrupted (SIGINT)."""
+"""Exit codes: stopped (SIGTERM), the store or the learner failed, interrupted (SIGINT)."""
 
 BACKLOG = 2048
 EVERY = 5
