@@ -127,7 +127,6 @@ def open_folder(task_file: Path, folder: Path) -> tuple[Task, bytes]:
         record = msgspec.json.encode(Recorded(forecaster.name, revisions_of(forecaster)))
         # The task is last: it makes the folder.
         write_together(folder, {FORECASTER: record, TASK: task_file.read_bytes()}, private=True)
-    make_folder(folder / SNAPSHOTS, private=True)
     ours = load_task(kept)
     if not same_task(task_file, folder):
         lines = difflib.unified_diff(

@@ -20,11 +20,13 @@ from typing import Any, NamedTuple, TypeVar
 
 from presage.drivers.core import Core, Parameters
 from presage.errors import OutputError, PresageError, StateFileError
+from presage.files import make_folder
 from presage.joining.join import Horizons
 from presage.joining.lessons import Boundary, Lesson
 from presage.journal.interface import LogStore
 from presage.journal.readers import read_lessons
 from presage.journal.writer import Writer
+from presage.service.folders import SNAPSHOTS
 from presage.service.learner.child import DYING, Begun, LearnerChild
 from presage.service.learner.heartbeat import LearnerStatus
 from presage.service.learner.snapshots import positions
@@ -66,8 +68,8 @@ class LearnerClient:
     def __init__(self, engine: Core, folder: Path, store: LogStore, horizons: Horizons) -> None:
         self.failed = ""  # why no learner runs any more
         self.model = ServedModel((), 0)
-        self._horizons, self._snapshots = horizons, folder / "snapshots"
-        self._snapshots.mkdir(parents=True, exist_ok=True)
+        self._horizons, self._snapshots = horizons, folder / SNAPSHOTS
+        make_folder(self._snapshots, private=True)
         self._start = partial(LearnerChild, engine.layouts, folder, self._snapshots, self._take)
         counters = store.counters
         self._handed = counters.proxies + counters.outcomes  # lessons; counted by the writer's thread only
