@@ -23,8 +23,8 @@ from presage.task.features import Number, SetFeature, symbol_names
 from presage.task.task import Task
 from presage.timeline.episode import Episode
 
-MOST = 150_000
-"""How many rows are replayed without each feature: the first ones."""
+REPLAYED, LEAST_REPLAYED = 10_000_000, 150_000
+"""How many rows are replayed in all, and at least without each feature: the first ones."""
 
 NAMED = 3
 """How many features the verdict names at most: those that cost at least a share of what the first one does."""
@@ -154,15 +154,23 @@ def held_constant(x: Instance, columns: FeaturePlaces) -> Instance:
 
 
 def rests_on(
-    task: Task, default: Forecaster, episode: Episode, said: Array, tell: Callable[[str], None], *, most: int = MOST
+    task: Task,
+    default: Forecaster,
+    episode: Episode,
+    said: Array,
+    tell: Callable[[str], None],
+    *,
+    most: int | None = None,
 ) -> RestsOn:
     """What the default rests on in the first rows of an episode, of which it said `said` [N, Y].
 
     The rows are replayed once for each feature, which is held constant, so that nothing can be learnt from it; `tell`
-    is told of each that is done. Features that tell the same stand in for each other: each alone then costs little.
+    is told of each that is done. `most` bounds the rows; by default the features share a bound. Features that tell the
+    same stand in for each other: each alone then costs little.
     """
     layout = default.structure
     assert isinstance(layout, ContextLayout)
+    most = most or max(LEAST_REPLAYED, REPLAYED // len(task.instance))
     rows, identity = min(episode.rounds, most), task.instance[0].name
     part = first_rows(episode, rows)
     if np.count_nonzero(part.y >= 0) < LEAST:
