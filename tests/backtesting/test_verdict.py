@@ -57,6 +57,7 @@ def test_an_early_sign_that_makes_it_worse_is_not_worth_using() -> None:
     assert "it is not worth using: the early sign raises log loss by 20.0 % (19.0 to 21.0)" in words
     assert "ahead since" not in words
     assert "Next: look for another early sign" in words
+    assert "judges every candidate of a task). Until then, use mixture." in words
 
 
 def test_an_interval_that_holds_a_gain_worth_having_is_too_little_data_rather_than_no_help() -> None:

@@ -219,7 +219,7 @@ def _next(scores: Scores, gain: ProxyGain | None, default: str) -> list[str]:
         return [f"Next: use {use}; presage serve runs it."]
     if gain.useless:
         other = "look for another early sign (presage proxies judges every candidate of a task)"
-        return [f"Next: {other}, or do without one: {gain.over.against}."]
+        return [f"Next: {other}. Until then, use {use}."]
     return [f"Next: try a longer log or a shorter horizon of the outcome. Until then, {use} is a safe choice."]
 
 
