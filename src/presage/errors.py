@@ -19,6 +19,7 @@
     │   │   └── LogDamagedError   a recorded entry is missing or altered
     │   ├── StoreFullError        the disk is full; nothing was written
     │   ├── StoreInUseError       another process is using the folder
+    │   ├── OtherFormatError      the log has something that this version does not know
     │   ├── OtherTaskError        the folder holds the log of another task
     │   └── OtherRevisionError    the folder was made with a revision of the forecaster that this version lacks
     ├── BusyError                 too much is queued; nothing was accepted
@@ -120,6 +121,10 @@ class StoreFullError(StoreError):
 
 class StoreInUseError(StoreError):
     """A folder that another process is using."""
+
+
+class OtherFormatError(StoreError):
+    """A log with something that this version does not know: its format, or a kind of its entries."""
 
 
 class OtherTaskError(StoreError):

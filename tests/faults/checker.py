@@ -5,7 +5,7 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 from presage.errors import PresageError
-from presage.joining.entries import Entry, EntryKind, LogEvent, decode_feedback, decode_predicted, encode
+from presage.joining.entries import Entry, EntryKind, LogEvent, encode, entry_with, feedback_in, predicted_in
 from presage.joining.join import Horizons
 from presage.journal.head_marker import HeadMarker
 from presage.journal.readers import read_lessons
@@ -57,7 +57,7 @@ def _lost(entries: list[Entry], requests: list[Asked]) -> Iterator[str]:
                     yield f"no conflict: {event.kind.name} of {event.id}"
             elif entry.seq != reply.seq or _says(entry) != _says_event(event):
                 yield f"altered: {event.kind.name} of {event.id}, answered {reply}, kept as {entry}"
-            elif reply.decision == "accepted" and entry.body != encode(event.body):
+            elif reply.decision == "accepted" and _body(entry) != encode(event.body):
                 yield f"other bytes: {event.kind.name} of {event.id}"
 
 
@@ -74,7 +74,7 @@ def _strange(entries: list[Entry], requests: list[Asked]) -> Iterator[str]:
         if (entry.id, entry.kind) in seen:
             yield f"twice: {EntryKind(entry.kind).name} of {entry.id}"
         seen.add((entry.id, entry.kind))
-        if entry.kind in NAMES and entry.body not in sent[entry.id, entry.kind]:
+        if entry.kind in NAMES and _body(entry) not in sent[entry.id, entry.kind]:
             yield f"never sent: {EntryKind(entry.kind).name} of {entry.id}"
 
 
@@ -105,9 +105,14 @@ def _trained(log: SqliteLog, entries: list[Entry], horizons: Horizons) -> Iterat
 
 def _says(entry: Entry) -> object:
     if entry.kind == EntryKind.PREDICTED:
-        return int.from_bytes(decode_predicted(entry.body).symbols, "little")
-    return decode_feedback(entry.body).symbol
+        return int.from_bytes(predicted_in(entry).symbols, "little")
+    return feedback_in(entry).symbol
 
 
 def _says_event(event: LogEvent) -> object:
-    return _says(Entry(0, 0, event.kind, event.id, encode(event.body)))
+    return _says(entry_with(1, (0, 0), event.kind, event.id, event.body))
+
+
+def _body(entry: Entry) -> bytes:
+    """The body of an entry as its client wrote it down."""
+    return encode(predicted_in(entry) if entry.kind == EntryKind.PREDICTED else feedback_in(entry))

@@ -9,7 +9,8 @@ from unittest.mock import patch
 
 from msgspec.structs import replace
 
-from presage.joining.entries import Entry, EntryKind, LogEvent, Predicted, chain
+from presage.joining.entries import Entry, EntryKind, LogEvent, Predicted
+from presage.joining.hash_chain import CHAIN, SEED, body_digest, seal
 from presage.joining.join import Bin, Decision, Horizons, Joined, Known, join, mark_absent
 from presage.joining.lessons import Lesson
 from presage.journal import connection
@@ -44,11 +45,11 @@ def _answer_then_write(self: Writer, submissions: list[Submission]) -> None:
 
 
 def _mark_then_commit(self: SqliteLog, commit: Commit) -> Head:
-    chained = self._head.chain
-    for entry in commit.entries:
-        chained = chain(chained, entry)
-    self._marker.write(commit.entries[-1].seq, chained)
-    return _commit(self, commit)
+    seed = self._draw(SEED)
+    sealed = seal(self.format, self._head.chain, commit.entries, seed)
+    self._marker.write(commit.entries[-1].seq, sealed[:CHAIN])
+    with patch.object(self, "_draw", lambda _: seed):
+        return _commit(self, commit)
 
 
 def _mark_without_sync(self: HeadMarker, seq: int, chained: bytes) -> None:
@@ -111,9 +112,9 @@ def _decided_silently(self: CommitGroup, kind: EntryKind, id: str) -> Known:
     return self._changed[id]
 
 
-def _teach_twice(self: SqliteLog, task: bytes) -> None:
+def _teach_twice(self: SqliteLog) -> None:
     """After opening, the last lessons count as not learnt."""
-    _open(self, task)
+    _open(self)
     self._counters = self._counters._replace(learnt_proxies=0)
 
 
@@ -133,9 +134,9 @@ def _no_bins(self: CommitGroup, before: Any) -> Any:
     return before._replace(open=before.open + len(self.entries))
 
 
-def _unchecked(previous: bytes, entry: Entry) -> bytes:
-    """A chain that does not bind the body."""
-    return chain(previous, entry._replace(body=b""))
+def _unchecked(entry: Entry, salt: bytes) -> bytes:
+    """A digest that does not bind the body."""
+    return body_digest(entry._replace(body=b""), salt)
 
 
 def _overlook(self: SqliteLog) -> None:
@@ -147,10 +148,10 @@ def _clock_of_today(self: CommitGroup, event: LogEvent, now: int) -> EventResult
     return _take(self, replace(event, at=0), now)
 
 
-def _trust_what_is_found(self: SqliteLog, task: bytes) -> None:
+def _trust_what_is_found(self: SqliteLog) -> None:
     """What a killed process left is answered for, though it may be in memory only."""
     with patch.object(SqliteLog, "_move"), patch.object(HeadMarker, "write"):
-        _open(self, task)
+        _open(self)
 
 
 def _shifting(self: CommitGroup, event: LogEvent, now: int) -> EventResult:
@@ -181,7 +182,7 @@ PATCHES: dict[str, Callable[[], AbstractContextManager[Any]]] = {
     "pairs missed": lambda: patch("tests.journal.events.in_learning_order", _pairs_missed),
     "learning that nobody used": lambda: patch("presage.journal.appender.learning_is_due", _always_learn),
     "bins not counted": lambda: patch.object(CommitGroup, "_bins", _no_bins),
-    "bodies outside the chain": lambda: patch("presage.journal.sqlite.chain", _unchecked),
+    "bodies outside the chain": lambda: patch("presage.joining.hash_chain.body_digest", _unchecked),
     "the marker overlooked": lambda: patch.object(SqliteLog, "_check", _overlook),
 }
 """What is wrong, and how to make it so."""

@@ -11,8 +11,8 @@ from presage.joining.entries import EntryKind, LogEvent
 from presage.joining.join import Bin, Decision, Horizons
 from presage.joining.lessons import Lesson, in_learning_order
 from presage.journal.appender import Appender, EventResult
-from presage.journal.verify import known_from_entries
 from tests.faults.counts import COUNTS
+from tests.joining.joined_again import known_from_entries
 from tests.journal.events import TASK, CountingTable, outcome, prediction, proxy
 from tests.journal.machine import JoinMachine
 from tests.journal.memory import MemoryLog
@@ -50,6 +50,7 @@ def test_the_numbers_of_bins_and_kinds_on_disk_never_change() -> None:
     ]  # fmt: skip
     assert [(kind.value, kind.name) for kind in EntryKind] == [
         (1, "PREDICTED"), (2, "PROXY"), (3, "OUTCOME"), (4, "ABSENT_PROXY"), (5, "ABSENT_OUTCOME"), (6, "LEARN"),
+        (7, "SNAPSHOT"), (8, "REWRITTEN"),
     ]  # fmt: skip
 
 

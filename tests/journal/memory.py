@@ -3,28 +3,30 @@
 from collections.abc import Iterable, Sequence
 
 from presage.joining.counters import Counters
-from presage.joining.entries import Entry, EntryKind, chain, chain_start
+from presage.joining.entries import FORMAT, Entry, EntryKind
+from presage.joining.hash_chain import CHAIN, SEED, chain_start, seal
 from presage.joining.join import Bin, Known
 from presage.journal.interface import Commit, Head
 
 
 class MemoryLog:
-    def __init__(self, task: bytes) -> None:
-        self.head, self.counters = Head(0, chain_start(task), 0), Counters()
+    def __init__(self, task: bytes, format: int = FORMAT) -> None:
+        self.format = format
+        self.head, self.counters = Head(0, chain_start(task, format), 0), Counters()
         self.log: list[Entry] = []
-        self.chains = [self.head.chain]
+        self.chains = {0: self.head.chain}
         self.known: dict[str, Known] = {}
 
     def find(self, ids: Iterable[str]) -> dict[str, Known]:
         return {id: self.known[id] for id in ids if id in self.known}
 
     def commit(self, commit: Commit) -> Head:
-        for entry in commit.entries:
-            self.chains.append(chain(self.chains[-1], entry))
+        sealed = seal(self.format, self.head.chain, commit.entries, bytes(SEED))
         self.log += commit.entries
         self.known |= commit.known
         self.counters = commit.counters
-        self.head = Head(self.log[-1].seq, self.chains[-1], self.log[-1].at)
+        self.head = Head(self.log[-1].seq, sealed[:CHAIN], self.log[-1].at)
+        self.chains[self.head.seq] = self.head.chain
         return self.head
 
     def read(self, after: int, limit: int) -> list[Entry]:
@@ -33,8 +35,8 @@ class MemoryLog:
     def entries(self, seqs: Sequence[int]) -> list[Entry]:
         return [self.log[seq - 1] for seq in seqs]
 
-    def chain_at(self, seq: int) -> bytes:
-        return self.chains[seq]
+    def chain_at(self, seq: int) -> bytes | None:
+        return self.chains.get(seq)
 
     def due(self, kind: EntryKind, before: int, limit: int) -> list[str]:
         awaited = [

@@ -14,7 +14,8 @@ from hypothesis import settings
 from hypothesis.stateful import precondition, rule, run_state_machine_as_test
 
 from presage.errors import LogDamagedError, OtherTaskError, OutputError, StoreFailedError, StoreInUseError
-from presage.joining.entries import EntryKind, LogEvent, chain, chain_start
+from presage.joining.entries import EntryKind, LogEvent
+from presage.joining.hash_chain import SEED, chain_start, seal
 from presage.joining.join import Horizons
 from presage.journal import connection
 from presage.journal.appender import Appender
@@ -55,22 +56,26 @@ def log(tmp_path: Path) -> Iterator[SqliteLog]:
     log.close()
 
 
-def test_the_log_on_disk_is_the_log_in_memory(tmp_path: Path) -> None:
+@pytest.mark.parametrize("format", [1, 2])
+def test_the_log_on_disk_is_the_log_in_memory(tmp_path: Path, format: int) -> None:
     """Every question to both is answered alike, before and after opening it again."""
-    memory, log = MemoryLog(TASK), SqliteLog(tmp_path, TASK)
+    memory, log = MemoryLog(TASK, format), SqliteLog(tmp_path, TASK, format=format, draw=bytes)
     lessons = [appended(store, *groups()).lessons for store in (memory, log)]
     assert lessons[0] == lessons[1]
     for again in (False, True):
         if again:
             log.close()
             log = SqliteLog(tmp_path, TASK)
+        assert log.format == format
         assert (log.head, log.counters) == (memory.head, memory.counters)
         ids = [*memory.known, "nobody"]
         assert log.find(ids) == memory.find(ids)
         for after in range(memory.head.seq + 2):
             for limit in (1, 7, 1000):
                 assert log.read(after, limit) == memory.read(after, limit)
-        assert [log.chain_at(seq) for seq in range(memory.head.seq + 1)] == memory.chains
+        assert {seq: log.chain_at(seq) for seq in range(memory.head.seq + 1)} == {
+            seq: memory.chains.get(seq) for seq in range(memory.head.seq + 1)
+        }
         assert log.entries([5, 1, 5]) == memory.entries([5, 1, 5])
         for kind in (EntryKind.PROXY, EntryKind.OUTCOME):
             for before in (0, 5, 12, 1000):
@@ -79,19 +84,35 @@ def test_the_log_on_disk_is_the_log_in_memory(tmp_path: Path) -> None:
     log.close()
 
 
-def test_the_chain_binds_every_field_of_every_entry(log: SqliteLog) -> None:
+@pytest.mark.parametrize("format", [1, 2])
+def test_the_chain_binds_every_field_of_every_entry(tmp_path: Path, format: int) -> None:
+    log = SqliteLog(tmp_path, TASK, format=format)
     appended(log, *groups())
-    for entry in log.read(0, 10):
-        for other in (
+    read = log.read(0, 10)
+    log.close()
+    before, seed = b"\0" * 32, b"seed" * 4
+    for place, entry in enumerate(read):
+        others = [
             entry._replace(seq=entry.seq + 1),
             entry._replace(at=entry.at + 1),
             entry._replace(kind=entry.kind % 6 + 1),
             entry._replace(id=entry.id + "a"),
             entry._replace(id=entry.id[:-1], body=entry.id[-1:].encode() + entry.body),
             entry._replace(body=entry.body + b"\0"),
-        ):
-            assert chain(b"\0" * 32, entry) != chain(b"\0" * 32, other)
-    assert chain_start(b"one task") != chain_start(b"another")
+        ]
+        if format == 2:
+            others += [
+                entry._replace(version=2),
+                entry._replace(envelope=entry.envelope + b"\0"),
+                entry._replace(envelope=b"", id=entry.envelope.decode("latin-1") + entry.id),
+            ]
+        for other in others:
+            if other != entry:
+                assert seal(format, before, [entry], seed) != seal(format, before, [other], seed)
+                altered = [*read[:place], other, *read[place + 1 :]]  # the place of all but the first follows from it
+                assert other.seq != entry.seq or seal(format, before, read, seed) != seal(format, before, altered, seed)
+    assert len({chain_start(task, format) for task in (b"one task", b"another") for format in (1, 2)}) == 4
+    assert seal(2, before, read, seed) != seal(2, before, read, bytes(SEED))
 
 
 def test_a_folder_is_for_one_process(tmp_path: Path, log: SqliteLog) -> None:

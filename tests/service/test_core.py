@@ -14,7 +14,7 @@ import pytest
 
 from presage.drivers.core import core_for
 from presage.errors import OtherTaskError
-from presage.joining.entries import EntryKind, decode_predicted
+from presage.joining.entries import EntryKind, predicted_in
 from presage.joining.join import Decision
 from presage.joining.lessons import Lesson
 from presage.journal.readers import read_lessons
@@ -142,13 +142,13 @@ def test_lessons_are_the_very_bytes_that_were_sent_and_predictions_can_be_recomp
     for lessons, boundary in [([], None), *read_lessons(store, horizons_of(task))]:
         for lesson in lessons:
             asked = sent[entries[lesson.predicted].id]
-            assert decode_predicted(entries[lesson.predicted].body).features == asked.features
+            assert predicted_in(entries[lesson.predicted]).features == asked.features
             assert lesson.symbols == np.array(asked.encoded.symbols, np.int32).tobytes()
         pupil.take(lessons)
         if boundary:
             pupil.learn(boundary.seq, boundary.predictions)
         for entry in entries.values():
-            if entry.kind == EntryKind.PREDICTED and (body := decode_predicted(entry.body)).model == pupil.learnt:
+            if entry.kind == EntryKind.PREDICTED and (body := predicted_in(entry)).model == pupil.learnt:
                 x = sent[entry.id].encoded
                 one = Instance(np.array([x.symbols], np.int32), np.array([x.dense], np.float32))
                 said = engine.predict(pupil.learning.parameters(), one)

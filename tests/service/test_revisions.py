@@ -19,7 +19,7 @@ from presage.drivers.core import core_for
 from presage.errors import DataError, OtherRevisionError
 from presage.forecasters import catalogue as named
 from presage.forecasters.mixture import mixture, revisions_of
-from presage.joining.entries import EntryKind, Predicted, decode_predicted
+from presage.joining.entries import EntryKind, Predicted, predicted_in
 from presage.journal.readers import read_lessons
 from presage.journal.sqlite import SqliteLog
 from presage.service.folders import (
@@ -114,7 +114,7 @@ def by_model(store: SqliteLog) -> dict[int, list[Predicted]]:
     found = defaultdict(list)
     for entry in store.read(0, 10_000):
         if entry.kind == EntryKind.PREDICTED:
-            body = decode_predicted(entry.body)
+            body = predicted_in(entry)
             found[body.model].append(body)
     return found
 
@@ -235,9 +235,7 @@ def answers(folder: Path) -> Iterator[bytes]:
     """What the log of a folder says was answered, in order."""
     store = SqliteLog(folder, task_digest(folder))
     yield from (
-        decode_predicted(each.body).log_probabilities
-        for each in store.read(0, 10_000)
-        if each.kind == EntryKind.PREDICTED
+        predicted_in(each).log_probabilities for each in store.read(0, 10_000) if each.kind == EntryKind.PREDICTED
     )
     store.close()
 

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from msgspec.structs import replace
 
-from presage.joining.entries import Entry, EntryKind, FeedbackBody, LogEvent, Predicted, decode_predicted
+from presage.joining.entries import Entry, EntryKind, FeedbackBody, LogEvent, Predicted, predicted_in
 from presage.joining.join import Bin, Known
 from presage.joining.lessons import outcome_learnt, proxy_learnt
 from presage.journal.readers import read_observed
@@ -54,7 +54,7 @@ def outcomes(played: Played) -> Iterator[tuple[Entry, Known, Predicted]]:
     for entry in played.store.log:
         known = played.store.known.get(entry.id)
         if known and known.outcome_seq == entry.seq:
-            yield entry, known, decode_predicted(played.store.log[known.predicted - 1].body)
+            yield entry, known, predicted_in(played.store.log[known.predicted - 1])
 
 
 def cohort(watch: Watch, name: str) -> float:

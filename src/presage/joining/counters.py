@@ -1,4 +1,4 @@
-"""The bins of the log, counted: every entry but LEARN is in exactly one, and they add up to the log."""
+"""The bins of the log, counted: every entry but LEARN and notes is in exactly one, and they add up to the log."""
 
 from functools import lru_cache
 from typing import NamedTuple
@@ -49,11 +49,12 @@ class Counters(NamedTuple):
     learnt_outcomes: int = 0
     learn: int = 0  # seq of the last LEARN entry
     used: int = 0  # how many predictions its parameters made
+    notes: int = 0  # entries about the log itself; none in format 1
 
     @property
     def entries(self) -> int:
         """The length of the log."""
-        return sum(self.bins) + self.learns
+        return sum(self.bins) + self.learns + self.notes
 
     @property
     def waiting(self) -> int:

@@ -83,9 +83,14 @@ _NONE, _PARKED, _TRAINED, _ABSENT, _LATE, _QUARANTINED, _OPEN = Bin
 _ACCEPTED, _REPEATED, _CONFLICT = Decision
 
 
+def features_digest(body: Predicted) -> bytes:
+    """What is kept with an id of the features that were sent, to tell a resend from another prediction."""
+    return hashlib.blake2b(body.features, digest_size=16).digest()
+
+
 def join_prediction(known: Known, body: Predicted, seq: int, at: int) -> Joined:
     """The result of a prediction as entry `seq`; feedback parked for it is learnable from here on."""
-    features = hashlib.blake2b(body.features, digest_size=16).digest()
+    features = features_digest(body)
     if known.predicted:
         if known.features == features:
             return Joined(_REPEATED, known, prediction_bin(known))

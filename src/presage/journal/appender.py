@@ -6,7 +6,18 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 import msgspec
 
 from presage.joining.counters import Bins, Counters, bins_of
-from presage.joining.entries import Entry, EntryKind, Learn, LogEvent, Predicted, decode_predicted, encode
+from presage.joining.entries import (
+    OLDEST_FORMAT,
+    Body,
+    Entry,
+    EntryKind,
+    Learn,
+    LogEvent,
+    Note,
+    Predicted,
+    entry_with,
+    predicted_in,
+)
 from presage.joining.join import Bin, Decision, Horizons, Known, absence, entry_of, join, mark_absent, overdue
 from presage.joining.lessons import Boundary, Lesson, ObservedEntry, lessons_at
 from presage.journal.interface import Commit, LogStore
@@ -27,7 +38,7 @@ class CommitGroup:
     """Entries to append after the head of a log, in one commit."""
 
     def __init__(self, store: LogStore, horizons: Horizons, ids: Iterable[str]) -> None:
-        self.horizons = horizons
+        self.horizons, self.format = horizons, store.format
         self.seq, self.at = store.head.seq, store.head.at
         self.entries: list[Entry] = []
         self.bodies: dict[int, Predicted] = {}  # of the predictions in this group, by seq
@@ -36,7 +47,7 @@ class CommitGroup:
         self._found = store.find(ids)
         self._changed: dict[str, Known] = {}
         self._counters = store.counters
-        self._proxies = self._outcomes = self._used = 0  # more than the counters say
+        self._proxies = self._outcomes = self._used = self._notes = 0  # more than the counters say
 
     def known(self, id: str) -> Known:
         """The state of an id, with the entries of this group."""
@@ -51,7 +62,7 @@ class CommitGroup:
         joined = join(known, event, self.seq + 1, at)
         if joined.decision is Decision.ACCEPTED:
             self.at = at
-            self._append(event.kind, event.id, encode(event.body), joined.known)
+            self._append(event.kind, event.id, event.body, joined.known)
             if isinstance(event.body, Predicted):
                 self.bodies[self.seq] = event.body
                 self._used += 0 < self._counters.learn == event.body.model
@@ -63,7 +74,13 @@ class CommitGroup:
     def miss(self, kind: EntryKind, id: str) -> Known:
         """The state of an id after the entry that marks an overdue signal absent."""
         decision, body = absence(kind, self.horizons)
-        return self._append(decision, id, encode(body), mark_absent(self.known(id), kind, self.seq + 1, self.horizons))
+        return self._append(decision, id, body, mark_absent(self.known(id), kind, self.seq + 1, self.horizons))
+
+    def note(self, kind: EntryKind, note: Note, now: int) -> None:
+        """Add an entry about the log itself."""
+        self.at = max(self.at, now)
+        self._add(kind, "", note)
+        self._notes += 1
 
     def finish(self, model_position: int) -> Commit:
         """The commit, ended by a LEARN entry if one is due; `model_position` is that of the LEARN entry in use."""
@@ -74,14 +91,18 @@ class CommitGroup:
             proxies=before.proxies + self._proxies,
             outcomes=before.outcomes + self._outcomes,
             used=before.used + self._used,
+            notes=before.notes + self._notes,
         )
         if learning_is_due(counters, model_position):
             counters = self._learn(counters)
         return Commit(self.entries, self._changed, counters)
 
-    def _append(self, kind: EntryKind, id: str, body: bytes, known: Known) -> Known:
+    def _add(self, kind: EntryKind, id: str, body: Body) -> None:
         self.seq += 1
-        self.entries.append(Entry(self.seq, self.at, kind, id, body))
+        self.entries.append(entry_with(self.format, (self.seq, self.at), kind, id, body))
+
+    def _append(self, kind: EntryKind, id: str, body: Body, known: Known) -> Known:
+        self._add(kind, id, body)
         proxy, outcome = known.proxy_seq == self.seq, known.outcome_seq == self.seq
         if proxy or outcome:
             self._proxies += proxy
@@ -92,8 +113,7 @@ class CommitGroup:
 
     def _learn(self, counters: Counters) -> Counters:
         body = Learn(counters.proxies - counters.learnt_proxies, counters.outcomes - counters.learnt_outcomes)
-        self.seq += 1
-        self.entries.append(Entry(self.seq, self.at, EntryKind.LEARN, "", encode(body)))
+        self._add(EntryKind.LEARN, "", body)
         self.learns = True
         return counters._replace(
             learns=counters.learns + 1,
@@ -176,6 +196,17 @@ class Appender:
                 group.miss(kind, id)
         return group
 
+    def note(self, kind: EntryKind, note: Note) -> int:
+        """The position of an entry about the log itself, durable; 0 in a log of format 1, which holds none."""
+        if self.store.format == OLDEST_FORMAT:
+            return 0
+        group = CommitGroup(self.store, self.horizons, ())
+        group.note(kind, note, self.clock())
+        position = group.seq
+        self.commit(group)
+        self.hand_on(group)
+        return position
+
     def commit(self, group: CommitGroup) -> None:
         """Make a group durable, unless it appends nothing."""
         commit = group.finish(self.model_position)
@@ -191,7 +222,7 @@ class Appender:
         bodies = group.bodies
         older = {each.predicted for each in known.values()} - bodies.keys()
         for entry in self.store.entries(sorted(older)):
-            bodies[entry.seq] = decode_predicted(entry.body)
+            bodies[entry.seq] = predicted_in(entry)
         lessons = [
             lesson
             for seq, id in group.learnable

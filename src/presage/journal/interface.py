@@ -28,6 +28,11 @@ class LogStore(Protocol):
     """A log with one writer, and the state of every id in it."""
 
     @property
+    def format(self) -> int:
+        """The format of its entries."""
+        ...
+
+    @property
     def head(self) -> Head:
         """The last entry; seq 0 if there is none."""
         ...
@@ -53,8 +58,8 @@ class LogStore(Protocol):
         """Single entries, in the given order."""
         ...
 
-    def chain_at(self, seq: int) -> bytes:
-        """The hash of the log up to an entry."""
+    def chain_at(self, seq: int) -> bytes | None:
+        """The hash of the log up to an entry that ended a commit; None for any other position."""
         ...
 
     def due(self, kind: EntryKind, before: int, limit: int) -> list[str]:

@@ -2,7 +2,8 @@
 
 from collections.abc import Iterator
 
-from presage.joining.entries import EntryKind, decode_predicted
+from presage.errors import LogDamagedError
+from presage.joining.entries import EntryKind, predicted_in
 from presage.joining.join import Horizons, Known
 from presage.joining.lessons import Boundary, Lesson, ObservedEntry, lessons_at
 from presage.journal.interface import LogStore
@@ -20,7 +21,7 @@ def read_observed(store: LogStore, after: int) -> Iterator[list[ObservedEntry]]:
         known = [found.get(entry.id, _NOTHING_KNOWN) for entry in entries]
         teaching = [entry.seq in (each.proxy_seq, each.outcome_seq) for entry, each in zip(entries, known, strict=True)]
         predictions = {each.predicted for each, teaches in zip(known, teaching, strict=True) if teaches}
-        bodies = {entry.seq: decode_predicted(entry.body) for entry in store.entries(sorted(predictions))}
+        bodies = {entry.seq: predicted_in(entry) for entry in store.entries(sorted(predictions))}
         yield [
             ObservedEntry(entry, each, bodies[each.predicted] if teaches else None)
             for entry, each, teaches in zip(entries, known, teaching, strict=True)
@@ -43,7 +44,7 @@ def read_lessons(
             if entry.id and entry.seq in (found[entry.id].proxy_seq, found[entry.id].outcome_seq)
         }
         predicted = store.entries(sorted({known.predicted for known in teaching.values()}))
-        bodies = {entry.seq: decode_predicted(entry.body) for entry in predicted}
+        bodies = {entry.seq: predicted_in(entry) for entry in predicted}
         lessons: list[Lesson] = []
         for entry in entries:
             if entry.seq in teaching:
@@ -51,7 +52,11 @@ def read_lessons(
                 lessons += lessons_at(entry.seq, known, bodies[known.predicted], horizons)
             predictions += entry.kind == EntryKind.PREDICTED
             if entry.kind == EntryKind.LEARN:
-                yield lessons, Boundary(entry.seq, predictions, store.chain_at(entry.seq))
+                chain = store.chain_at(entry.seq)
+                if chain is None:
+                    wrong = f"entry {entry.seq} of the log does not end a commit"
+                    raise LogDamagedError(wrong, EntryKind.LEARN.name, "restore the folder from a backup")
+                yield lessons, Boundary(entry.seq, predictions, chain)
                 lessons = []
         if lessons:
             yield lessons, None

@@ -1,6 +1,7 @@
 """The log in SQLite: its tables, and rows as entries and state."""
 
-from collections.abc import Iterable, Iterator, Sequence
+import os
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
 from itertools import takewhile
 from pathlib import Path
@@ -10,6 +11,7 @@ import apsw
 
 from presage.errors import (
     LogDamagedError,
+    OtherFormatError,
     OtherTaskError,
     OutputError,
     StoreFailedError,
@@ -17,83 +19,40 @@ from presage.errors import (
     StoreInUseError,
 )
 from presage.files import make_folder, sync_folder
-from presage.joining.counters import Bins, Counters
-from presage.joining.entries import Entry, EntryKind, chain, chain_start
-from presage.joining.join import Bin, Known
+from presage.joining.counters import Counters
+from presage.joining.entries import FORMAT, VERSIONS, Entry, EntryKind
+from presage.joining.hash_chain import CHAIN, SEED, chain_start, is_sealed, seal
+from presage.joining.join import Known
 from presage.journal import head_marker as head
 from presage.journal.connection import connect, sqlite_errors_as_ours
 from presage.journal.head_marker import HeadMarker
 from presage.journal.interface import Commit, Head
-
-FORMAT = 1
-
-_NUMBERS = (*Bins._fields, *Counters._fields[1:])
-_KNOWN = ", ".join(f"{name} {'BLOB' if name == 'features' else 'INTEGER'} NOT NULL" for name in Known._fields[1:])
-
-TABLES = f"""
-CREATE TABLE about (format INTEGER NOT NULL, task BLOB NOT NULL) STRICT;
-CREATE TABLE log (
-  seq INTEGER PRIMARY KEY,
-  at INTEGER NOT NULL,
-  kind INTEGER NOT NULL,
-  id TEXT NOT NULL,
-  body BLOB NOT NULL,
-  chain BLOB  -- of the last entry of each commit
-) STRICT;
-CREATE TABLE ids (id TEXT PRIMARY KEY, first INTEGER NOT NULL) STRICT, WITHOUT ROWID;
-CREATE TABLE known (first INTEGER PRIMARY KEY, {_KNOWN}) STRICT;
-CREATE INDEX awaits_proxy ON known (predicted) WHERE proxy_bin = 0 AND predicted > 0;
-CREATE INDEX awaits_outcome ON known (predicted) WHERE outcome_bin = 0 AND predicted > 0;
-CREATE TABLE counters ({", ".join(f"{name} INTEGER NOT NULL" for name in _NUMBERS)}) STRICT;
-"""
-# Ids are random, so a row found by its id is on a page of its own. What is known of an id changes with its feedback,
-# and lies where its neighbours in time are: most pages that a commit touches are touched by many of its events.
-
-APPEND = "INSERT INTO log VALUES (?, ?, ?, ?, ?, ?)"
-NAME = "INSERT INTO ids VALUES (?, ?)"
-ADD = f"INSERT INTO known VALUES ({', '.join('?' * len(Known._fields))})"
-CHANGE = f"UPDATE known SET {', '.join(f'{name} = ?' for name in Known._fields[1:])} WHERE first = ?"
-COUNT = f"UPDATE counters SET {', '.join(f'{name} = ?' for name in _NUMBERS)}"
-START = f"INSERT INTO counters VALUES ({', '.join('?' * len(_NUMBERS))})"
-
-FIND = "SELECT ids.id, known.* FROM ids JOIN known USING (first) WHERE ids.id = ?"
-ENTRY = "SELECT seq, at, kind, id, body FROM log WHERE seq = ?"
-AFTER = "SELECT seq, at, kind, id, body, chain FROM log WHERE seq > ? ORDER BY seq"
-LAST = "SELECT seq, chain, at FROM log ORDER BY seq DESC LIMIT 1"
-BOUND = "SELECT seq, chain FROM log WHERE seq <= ? AND chain IS NOT NULL ORDER BY seq DESC LIMIT 1"
-COUNTERS = "SELECT * FROM counters"
-ABOUT = "SELECT format, task FROM about"
-
-_DUE = (
-    "SELECT log.id, predicted_at FROM known JOIN log ON log.seq = known.predicted "
-    "WHERE {bin} = 0 AND known.predicted > 0 ORDER BY known.predicted LIMIT ?"
+from presage.journal.tables import (
+    ABOUT,
+    ADD,
+    ADD_KIND,
+    CHANGE,
+    COUNTERS,
+    DERIVED,
+    DUE,
+    FIND,
+    KINDS,
+    NAME,
+    STATEMENTS,
+    Statements,
+    counters_in,
+    known_in,
 )
-DUE = {EntryKind.PROXY: _DUE.format(bin="proxy_bin"), EntryKind.OUTCOME: _DUE.format(bin="outcome_bin")}
-
-_BINS = tuple(Bin)
-
-
-def known_in(row: Any) -> Known:
-    """The state in a row of `known`."""
-    first, predicted, at, features, z, z_bin, z_entry, z_seq, y, y_bin, y_entry, y_seq = row
-    proxy, outcome = (z, _BINS[z_bin], z_entry, z_seq), (y, _BINS[y_bin], y_entry, y_seq)
-    return Known._make((first, predicted, at, features, *proxy, *outcome))
-
-
-def row_of(counters: Counters) -> tuple[int, ...]:
-    """Counters as a row."""
-    return (*counters.bins, *counters[1:])
-
-
-def counters_in(row: Any) -> Counters:
-    """The counters in their row."""
-    return Counters(Bins(*row[: len(Bins._fields)]), *row[len(Bins._fields) :])
-
 
 FILE = "log.sqlite"
 
 CHECKED = 1000
 """How many of the last entries are checked against the chain on opening; `verify` checks all."""
+
+Draw = Callable[[int], bytes]
+"""So many random bytes."""
+
+NEWER = "use a newer version of Presage; `presage log verify --chain-only` checks the log as it is"
 
 PAGES = 4000
 """How many pages the write-ahead log may hold before they are moved into the file."""
@@ -102,9 +61,14 @@ PAGES = 4000
 class SqliteLog:
     """The log of a task in a folder; missing ones are created."""
 
-    def __init__(self, folder: Path, task: bytes) -> None:
-        self.path = folder / FILE
-        self._start = chain_start(task)
+    def __init__(
+        self, folder: Path, task: bytes, *, format: int = FORMAT, draw: Draw = os.urandom, only_chain: bool = False
+    ) -> None:
+        """Open a log, or create one of a format; with `only_chain` it may have entries of kinds that are not known."""
+        self.path, self.format, self._task = folder / FILE, format, task
+        self._draw, self._only_chain = draw, only_chain
+        self._start = chain_start(task, format)
+        self._kinds: set[tuple[int, int]] = set()  # kinds in the log, each with its version
         self._pages = 0
         self._sound = False
         self._head, self._counters = Head(0, self._start, 0), Counters()
@@ -115,7 +79,7 @@ class SqliteLog:
             self._marker.close()
             raise
         try:
-            self._open(task)
+            self._open()
         except BaseException:
             self.close()
             raise
@@ -137,43 +101,36 @@ class SqliteLog:
         try:
             return {row[0]: known_in(row[1:]) for row in rows}
         except (IndexError, TypeError, ValueError) as error:
-            raise LogDamagedError("the state of an id cannot be read", repr(error), "restore a backup") from error
+            raise _unreadable(error) from error
 
     def commit(self, commit: Commit) -> Head:
         """The new head, once the entries are durable."""
-        chained = self._head.chain
-        for entry in commit.entries:
-            chained = chain(chained, entry)
+        sealed = seal(self.format, self._head.chain, commit.entries, self._draw(SEED))
         self._sound = False  # until it is durable, or known to be undone
         with sqlite_errors_as_ours(self.path):
-            self._transact(commit, chained)
-        last = commit.entries[-1]
+            self._transact(commit, sealed)
+        last, chained = commit.entries[-1], sealed[:CHAIN]
         self._marker.write(last.seq, chained)
         self._head, self._counters, self._sound = Head(last.seq, chained, last.at), commit.counters, True
         return self._head
 
     def read(self, after: int, limit: int) -> list[Entry]:
         """The entries after a position, as many as there are up to a limit, checked against the chain."""
-        return [entry for entry, _ in self._chained(after, after + limit) if after < entry.seq <= after + limit]
+        commits = self.commits(after, after + limit)
+        return [entry for entries, _ in commits for entry in entries if after < entry.seq <= after + limit]
 
     def entries(self, seqs: Sequence[int]) -> list[Entry]:
         """Single entries, in the given order."""
         with sqlite_errors_as_ours(self.path):
-            found = [Entry(*row) for row in self._db.executemany(ENTRY, ((seq,) for seq in seqs))]
+            found = [Entry(*row) for row in self._db.executemany(self._sql.entry, ((seq,) for seq in seqs))]
         if len(found) < len(seqs):
             raise self._missing(next(seq for seq in seqs if all(seq != entry.seq for entry in found)))
         return found
 
-    def chain_at(self, seq: int) -> bytes:
-        """The hash of the log up to an entry."""
-        with sqlite_errors_as_ours(self.path):
-            kept = self._db.execute(BOUND, (seq,)).get or (0, self._start)
-        if kept[0] == seq:
-            return bytes(kept[1])
-        for entry, chained in self._chained(seq, seq):
-            if entry.seq == seq:
-                return chained
-        raise self._missing(seq)
+    def chain_at(self, seq: int) -> bytes | None:
+        """The hash of the log up to an entry that ended a commit; None for any other position."""
+        bound, chained = self._bound(seq)
+        return chained if bound == seq else None
 
     def due(self, kind: EntryKind, before: int, limit: int) -> list[str]:
         """Ids predicted before a time that still lack their proxy or outcome, oldest first."""
@@ -201,7 +158,62 @@ class SqliteLog:
         with sqlite_errors_as_ours(self.path):
             yield from self._db.execute(query)
 
-    def _open(self, task: bytes) -> None:
+    def commits(self, after: int, upto: int) -> Iterator[tuple[list[Entry], bytes]]:
+        """Whole commits from the one with the entry after a position on, each with the hash of the log at its end.
+
+        Raise LogDamagedError for entries that are missing or do not follow from those before them.
+        """
+        seq, chained = self._bound(after)
+        for entries, _, after_them in self._sealed(self._sql.after, (seq,), seq, chained):
+            yield entries, after_them
+            if entries[-1].seq >= upto:
+                return
+
+    def commits_with_states(self) -> Iterator[tuple[list[Entry], list[Known | None]]]:
+        """All commits, each entry with the state of its id; None where there is no id or no state."""
+        for entries, rows, _ in self._sealed(self._sql.states, (), 0, self._start):
+            try:
+                yield entries, [known_in(row) if row[0] is not None else None for row in rows]
+            except (IndexError, TypeError, ValueError) as error:
+                raise _unreadable(error) from error
+
+    def _sealed(
+        self, query: str, values: tuple[int, ...], seq: int, chained: bytes
+    ) -> Iterator[tuple[list[Entry], list[tuple[Any, ...]], bytes]]:
+        """The commits after a position that a query finds, what it finds beside each entry, and the hash at the end."""
+        with sqlite_errors_as_ours(self.path):
+            entries: list[Entry] = []
+            beside: list[tuple[Any, ...]] = []
+            for row in self._db.execute(query, values):
+                seq += 1
+                if row[0] != seq:
+                    raise self._missing(seq)
+                entry, sealed = Entry._make(row[:7]), row[7]
+                if None in entry:
+                    raise self._altered(seq)
+                entries.append(entry)
+                beside.append(row[8:])
+                if sealed is None:
+                    continue
+                if not is_sealed(self.format, chained, entries, sealed):
+                    raise self._altered(entries[0].seq)
+                chained = sealed[:CHAIN]
+                yield entries, beside, chained
+                entries, beside = [], []
+            if entries:
+                raise self._altered(entries[0].seq)
+
+    def _bound(self, seq: int) -> tuple[int, bytes]:
+        """The last position up to one at which a commit ended, and the hash of the log there."""
+        with sqlite_errors_as_ours(self.path):
+            bound, sealed = self._db.execute(self._sql.bound, (seq,)).get or (0, self._start)
+        return bound, bytes(sealed[:CHAIN])
+
+    @property
+    def _sql(self) -> Statements:
+        return STATEMENTS[self.format]
+
+    def _open(self) -> None:
         with sqlite_errors_as_ours(self.path):
             self._db.set_wal_hook(self._count_pages)
             empty = self._db.execute("SELECT count(*) FROM sqlite_schema").get == 0
@@ -209,14 +221,12 @@ class SqliteLog:
             # could not.
             self._sync_names()
             if empty:
-                self._create(task)
+                self._create()
             about, counters = self._db.execute(ABOUT).get, self._db.execute(COUNTERS).get
-            last = self._db.execute(LAST).get
         if about is None or counters is None or None in (*about, *counters):
             wrong = "the log has lost the record of its format and task"
             raise LogDamagedError(wrong, str(self.path), "restore the folder from a backup")
-        _check_task(self.path.parent, about, task)
-        self._head = Head(*last) if last else self._head
+        self._take_up(about)
         self._counters = counters_in(counters)
         self._check()
         # After a process was killed, some of the log may be in memory only: make it durable, then mark it, before any
@@ -225,10 +235,32 @@ class SqliteLog:
         self._marker.write(self._head.seq, self._head.chain)
         self._sound = True
 
-    def _create(self, task: bytes) -> None:
-        self._db.execute(f"BEGIN IMMEDIATE; {TABLES}")
-        self._db.execute("INSERT INTO about VALUES (?, ?)", (FORMAT, task))
-        self._db.execute(START, row_of(Counters()))
+    def _take_up(self, about: Any) -> None:
+        """Take up the format, the kinds and the head of the log; raise an error for what this version does not know."""
+        self.format, digest, *derived = about
+        if self.format not in STATEMENTS:
+            raise OtherFormatError("the log has a format that this version does not know", self.format, NEWER)
+        if digest != self._task:
+            raise OtherTaskError(
+                "the folder holds the log of another task", str(self.path.parent), "use another folder"
+            )
+        self._start = chain_start(self._task, self.format)
+        with sqlite_errors_as_ours(self.path):
+            last = self._db.execute(self._sql.last).get
+            kinds = list(self._db.execute(KINDS)) if derived else []
+        self._head = Head(last[0], bytes((last[1] or b"")[:CHAIN]), last[2]) if last else Head(0, self._start, 0)
+        self._kinds = {(kind, version) for kind, version, _ in kinds}
+        unknown = next((each for each in kinds if not 0 < each[1] <= VERSIONS.get(each[0], 0)), None)
+        if unknown and not self._only_chain:
+            wrong = "the log has entries of a kind that this version does not know"
+            raise OtherFormatError(wrong, "kind {}, version {}, since entry {}".format(*unknown), NEWER)
+        if derived and derived[0] != DERIVED and not self._only_chain:
+            raise OtherFormatError("the log has tables that this version does not know", derived[0], NEWER)
+
+    def _create(self) -> None:
+        self._db.execute(f"BEGIN IMMEDIATE; {self._sql.create}")
+        self._db.execute(self._sql.begin, (self.format, self._task))
+        self._db.execute(self._sql.start, self._sql.counted(Counters()))
         self._db.execute("COMMIT")
         self._sync_names()
 
@@ -244,60 +276,41 @@ class SqliteLog:
         marked = self._marker.marked
         if self._head.seq < marked.seq:
             raise self._missing(self._head.seq + 1)
-        for _ in self._chained(max(0, self._head.seq - CHECKED), self._head.seq):
+        for _ in self.commits(max(0, self._head.seq - CHECKED), self._head.seq):
             pass
-        if self.chain_at(marked.seq) != marked.chain:
+        found = (
+            [self.chain_at(marked.seq)] if marked.seq else [chain_start(self._task, format) for format in STATEMENTS]
+        )
+        if marked.chain not in found:
             raise self._altered(marked.seq)
         if self._counters.entries != self._head.seq:
             wrong = f"the bins add up to {self._counters.entries} entries"
             raise LogDamagedError(wrong, self._head.seq, "restore the folder from a backup")
 
-    def _chained(self, after: int, upto: int) -> Iterator[tuple[Entry, bytes]]:
-        """The entries around those after a position, each with its hash; checked where a hash is kept."""
-        with sqlite_errors_as_ours(self.path):
-            seq, chained = self._db.execute(BOUND, (after,)).get or (0, self._start)
-            waiting = []
-            for *row, kept in self._db.execute(AFTER, (seq,)):
-                entry = Entry(*row)
-                if entry.seq != seq + 1:
-                    raise self._missing(seq + 1)
-                if None in row:
-                    raise self._altered(seq + 1)
-                seq, chained = entry.seq, chain(chained, entry)
-                waiting.append((entry, chained))
-                if kept is None:
-                    continue
-                if kept != chained:
-                    raise self._altered(waiting[0][0].seq)
-                yield from waiting
-                waiting = []
-                if seq >= upto:
-                    return
-            if waiting:
-                raise self._altered(waiting[0][0].seq)
-
-    def _transact(self, commit: Commit, chained: bytes) -> None:
+    def _transact(self, commit: Commit, sealed: bytes) -> None:
         try:
             self._db.execute("BEGIN IMMEDIATE")
-            self._write(commit, chained)
+            self._write(commit, sealed)
             self._db.execute("COMMIT")
         except BaseException as error:
             if self._db.in_transaction:
                 self._db.execute("ROLLBACK")
             self._sound = isinstance(error, apsw.FullError) or not isinstance(error, apsw.Error)
             raise
+        self._kinds |= {(entry.kind, entry.version) for entry in commit.entries}
 
-    def _write(self, commit: Commit, chained: bytes) -> None:
-        seq, last = self._head.seq, len(commit.entries) - 1
-        self._db.executemany(
-            APPEND, ((*entry, chained if n == last else None) for n, entry in enumerate(commit.entries))
-        )
+    def _write(self, commit: Commit, sealed: bytes) -> None:
+        seq = self._head.seq
+        self._db.executemany(self._sql.append, self._sql.rows(commit.entries, sealed))
+        new_kinds = {(entry.kind, entry.version): entry.seq for entry in reversed(commit.entries) if entry.version}
+        for kind in new_kinds.keys() - self._kinds:
+            self._db.execute(ADD_KIND, (*kind, new_kinds[kind]))
         new = [(id, known) for id, known in commit.known.items() if known.first > seq]
         self._db.executemany(NAME, ((id, known.first) for id, known in new))
         self._db.executemany(ADD, (known for _, known in new))
         old = (known for known in commit.known.values() if known.first <= seq)
         self._db.executemany(CHANGE, ((*known[1:], known.first) for known in old))
-        self._db.execute(COUNT, row_of(commit.counters))
+        self._db.execute(self._sql.count, self._sql.counted(commit.counters))
 
     def _move(self, mode: int = apsw.SQLITE_CHECKPOINT_PASSIVE) -> None:
         """Move the write-ahead log into the file; both are synced."""
@@ -344,8 +357,5 @@ def _marker(folder: Path, path: Path, start: bytes) -> HeadMarker:
     return marker
 
 
-def _check_task(folder: Path, about: Any, task: bytes) -> None:
-    if about[0] != FORMAT:
-        raise OtherTaskError("the log has another format", about[0], "use the version of Presage that wrote it")
-    if about[1] != task:
-        raise OtherTaskError("the folder holds the log of another task", str(folder), "use another folder")
+def _unreadable(error: Exception) -> LogDamagedError:
+    return LogDamagedError("the state of an id cannot be read", repr(error), "restore a backup")

@@ -1,48 +1,27 @@
-"""Verification of the whole log: every entry against the chain, and all derived state against the entries."""
+"""Verification of a log: every entry against the chain, and all derived state against the entries.
 
-from collections.abc import Iterable, Iterator
-from itertools import groupby, islice
-from operator import itemgetter
+One pass in the order of the log. Each entry is checked against the final state of its id, and there must be
+as many entries of each kind as the states imply: together that is the same as joining all entries again, without
+holding the ids in memory.
+"""
+
+import hashlib
+import os
+from collections import Counter
+from collections.abc import Callable
 from pathlib import Path
 from typing import NamedTuple
 
 from presage.errors import LogDamagedError
 from presage.joining.counters import Bins, Counters, bins_of
-from presage.joining.entries import Entry, EntryKind, Learn, decode_feedback, decode_learn, decode_predicted
-from presage.joining.join import Bin, Decision, Horizons, Known, join_feedback, join_prediction, mark_absent, overdue
+from presage.joining.entries import NOTHING, Entry, EntryKind, Learn, feedback_in, learn_in, predicted_in
+from presage.joining.join import Bin, Horizons, Known, features_digest
 from presage.journal.interface import Head
 from presage.journal.sqlite import SqliteLog
+from presage.journal.tables import EMPTY_STATES, IMPLIED, KINDS
 
-_DECIDES = {EntryKind.ABSENT_PROXY: EntryKind.PROXY, EntryKind.ABSENT_OUTCOME: EntryKind.OUTCOME}
-
-
-def known_from_entries(entries: Iterable[Entry], horizons: Horizons) -> Known:
-    """The state of an id from its entries, in order.
-
-    Raise LogDamagedError for an entry that the rules of joining would have refused, or an absence decided too soon.
-    """
-    known = Known()
-    for entry in entries:
-        kind = EntryKind(entry.kind)
-        if kind in _DECIDES:
-            signal = _DECIDES[kind]
-            fits = overdue(known, signal, entry.at, horizons)
-            known = mark_absent(known, signal, entry.seq, horizons)
-        elif kind is EntryKind.PREDICTED:
-            joined = join_prediction(known, decode_predicted(entry.body), entry.seq, entry.at)
-            fits, known = joined.decision is Decision.ACCEPTED, joined.known
-        else:
-            late = overdue(known, kind, entry.at, horizons)
-            joined = join_feedback(known, kind, decode_feedback(entry.body).symbol, entry.seq)
-            fits, known = not late and joined.decision is Decision.ACCEPTED, joined.known
-        if not fits:
-            wrong = f"entry {entry.seq} of the log does not follow from those before it"
-            raise LogDamagedError(wrong, entry.id, "restore the folder from a backup")
-    return known
-
-
-PAGE = 1000
-"""How many entries, or ids, are checked together."""
+_PREDICTED, _PROXY, _OUTCOME, _ABSENT_PROXY, _ABSENT_OUTCOME, _LEARN = list(EntryKind)[:6]
+_LATE, _ABSENT, _TRAINED, _QUARANTINED, _PARKED = Bin.LATE, Bin.ABSENT, Bin.TRAINED, Bin.QUARANTINED, Bin.PARKED
 
 
 class Verified(NamedTuple):
@@ -51,6 +30,10 @@ class Verified(NamedTuple):
     head: Head
     ids: int
     counters: Counters
+
+
+Progress = Callable[[int], None]
+"""Called with the number of further entries checked."""
 
 
 def verify(folder: Path, task: bytes, horizons: Horizons) -> Verified:
@@ -65,52 +48,128 @@ def verify(folder: Path, task: bytes, horizons: Horizons) -> Verified:
         log.close()
 
 
-def verify_log(log: SqliteLog, horizons: Horizons) -> Verified:
-    """The same for a log that is open."""
+def verify_chain(log: SqliteLog, progress: Progress = lambda _: None) -> Head:
+    """The head of a log whose entries are all there and as they were written, whatever they mean."""
+    seq = 0
+    for entries, _ in log.commits(0, log.head.seq):
+        seq = entries[-1].seq
+        progress(len(entries))
+    _same("the length of the log", seq, log.head.seq)
+    return log.head
+
+
+def verify_log(log: SqliteLog, horizons: Horizons, progress: Progress = lambda _: None) -> Verified:
+    """The contents of a log that is open; raise LogDamagedError for what is damaged."""
     found = [row[0] for row in log.rows("PRAGMA integrity_check")]
     _same("the file", found, ["ok"])
-    for _ in _pages(log):
-        pass  # check the chain before decoding anything
-    ids = _check_known(log, horizons)
-    _same("the number of ids", _number(log, "SELECT count(*) FROM ids"), ids)
-    _same("the number of ids known", _number(log, "SELECT count(*) FROM known"), ids)
-    counters = _counted(log)
-    _same("the counters", log.counters, counters)
-    return Verified(log.head, ids, counters)
+    check = _Check(horizons)
+    for entries, states in log.commits_with_states():
+        for entry, known in zip(entries, states, strict=True):
+            check.take(entry, known)
+        progress(len(entries))
+    _same("the length of the log", check.seq, log.head.seq)
+    check.compare(log)
+    return Verified(log.head, check.ids, log.counters)
 
 
-def _check_known(log: SqliteLog, horizons: Horizons) -> int:
-    """How many ids there are; raise LogDamagedError if the state of one does not follow from its entries."""
-    rows = log.rows(f"SELECT id, seq FROM log WHERE kind != {EntryKind.LEARN:d} ORDER BY id, seq")
-    each = ((id, [seq for _, seq in named]) for id, named in groupby(rows, itemgetter(0)))
-    count = 0
-    while some := dict(islice(each, PAGE)):
-        count += len(some)
-        kept = log.find(some)
-        for id, seqs in some.items():
-            _same(f"what is known of {id!r}", kept.get(id, Known()), known_from_entries(log.entries(seqs), horizons))
-    return count
+class _Check:
+    """What is counted on the way through a log."""
 
+    def __init__(self, horizons: Horizons) -> None:
+        self.horizons = horizons
+        self.seq = self.at = self.ids = 0
+        self.kinds: Counter[int] = Counter()
+        self.first_of: dict[tuple[int, int], int] = {}  # seq of the first entry of each kind and version
+        self.counters = Counters()
+        self.key = os.urandom(16)
+        self.absent: Counter[int] = Counter()  # a sum over the ids that are marked absent, by kind
+        self._of: dict[int, tuple[int, int]] = {
+            _PROXY: (horizons.proxy, horizons.absent_proxy),
+            _OUTCOME: (horizons.outcome, horizons.absent_outcome),
+        }
 
-def _counted(log: SqliteLog) -> Counters:
-    """The counters, counted again from the entries and the states."""
-    counters, at = Counters(bins=_bins(log)), 0
-    for entry, known in _all(log):
-        if entry.at < at:
-            raise _wrong(f"the time of entry {entry.seq}", entry.at, at)
-        at = entry.at
-        if entry.kind == EntryKind.LEARN:
-            counters = _learnt(counters, entry)
-            continue
-        predicted = entry.kind == EntryKind.PREDICTED
-        used = predicted and 0 < counters.learn == decode_predicted(entry.body).model
-        counters = counters._replace(
-            predictions=counters.predictions + predicted,
-            proxies=counters.proxies + (known.proxy_seq == entry.seq),
-            outcomes=counters.outcomes + (known.outcome_seq == entry.seq),
-            used=counters.used + used,
+    def take(self, entry: Entry, known: Known | None) -> None:
+        """Check an entry against the state of its id; None: there is none."""
+        self.seq, kind = entry.seq, entry.kind
+        if entry.at < self.at:
+            raise _wrong(f"the time of entry {entry.seq}", entry.at, self.at)
+        self.at = entry.at
+        self.kinds[kind] += 1
+        if (kind, entry.version) not in self.first_of:
+            self.first_of[kind, entry.version] = entry.seq
+        if kind == _LEARN:
+            self.counters = _learnt(self.counters, entry)
+            return
+        if kind > _LEARN:
+            _same(f"the id of entry {entry.seq}", entry.id, "")
+            return
+        if known is None:
+            raise _wrong(f"entry {entry.seq}, whose id is not known", entry.id, "another")
+        self.ids += known.first == entry.seq
+        if kind == _PREDICTED:
+            fits = self._prediction(entry, known)
+        elif kind <= _OUTCOME:
+            fits = self._signal(entry, known)
+        else:
+            fits = self._absence(entry, known)
+        if not fits or entry.seq < known.first:
+            wrong = f"entry {entry.seq} of the log does not follow from those before it"
+            raise LogDamagedError(wrong, entry.id, "restore the folder from a backup")
+        teaches = (known.proxy_seq == entry.seq, known.outcome_seq == entry.seq)
+        if teaches[0] or teaches[1]:
+            proxies, outcomes = self.counters.proxies + teaches[0], self.counters.outcomes + teaches[1]
+            self.counters = self.counters._replace(proxies=proxies, outcomes=outcomes)
+
+    def compare(self, log: SqliteLog) -> None:
+        """Raise LogDamagedError if the tables say something else than the entries."""
+        for name in ("ids", "known"):
+            _same(f"the number of rows in {name}", next(log.rows(f"SELECT count(*) FROM {name}"))[0], self.ids)
+        implied = next(log.rows(IMPLIED))
+        for kind, count in zip((_PREDICTED, _PROXY, _OUTCOME, _ABSENT_PROXY, _ABSENT_OUTCOME), implied, strict=True):
+            _same(f"the number of entries {kind.name}", count, self.kinds[kind])
+        for kind, name in ((_ABSENT_PROXY, "proxy_bin"), (_ABSENT_OUTCOME, "outcome_bin")):
+            rows = log.rows(f"SELECT first FROM known WHERE {name} IN ({Bin.ABSENT:d}, {Bin.LATE:d})")
+            _same(f"the ids of entries {kind.name}", sum(self._mixed(first) for (first,) in rows), self.absent[kind])
+        _same("the states without an entry", next(log.rows(EMPTY_STATES))[0], 0)
+        kinds = (
+            {(kind, version): first for kind, version, first in log.rows(KINDS)} if log.format > 1 else self.first_of
         )
-    return counters
+        _same("the kinds of entries", kinds, self.first_of)
+        notes = sum(count for kind, count in self.kinds.items() if kind > _LEARN)
+        counters = self.counters._replace(bins=_bins(log), predictions=self.kinds[_PREDICTED], notes=notes)
+        _same("the counters", log.counters, counters)
+
+    def _prediction(self, entry: Entry, known: Known) -> bool:
+        body = predicted_in(entry)
+        if 0 < self.counters.learn == body.model:
+            self.counters = self.counters._replace(used=self.counters.used + 1)
+        return known[1:4] == (entry.seq, entry.at, features_digest(body))
+
+    def _signal(self, entry: Entry, known: Known) -> bool:
+        symbol, bin, place, learnable = known[4:8] if entry.kind == _PROXY else known[8:12]
+        if place != entry.seq or symbol != feedback_in(entry).symbol:
+            return False
+        if not 0 < known.predicted < entry.seq:
+            if symbol < 0:
+                return (bin, learnable) == (_QUARANTINED, 0)
+            return (bin, learnable) == ((_TRAINED, known.predicted) if known.predicted else (_PARKED, 0))
+        if entry.at > known.predicted_at + self._of[entry.kind][0]:
+            return bin is _LATE  # the entry that marks it absent tells the rest
+        return (bin, learnable) == ((_QUARANTINED, 0) if symbol < 0 else (_TRAINED, entry.seq))
+
+    def _absence(self, entry: Entry, known: Known) -> bool:
+        is_proxy = entry.kind == _ABSENT_PROXY
+        _, bin, place, learnable = known[4:8] if is_proxy else known[8:12]
+        horizon, absent = self._of[_PROXY if is_proxy else _OUTCOME]
+        self.absent[entry.kind] += self._mixed(known.first)
+        due = 0 < known.predicted < entry.seq and entry.at > known.predicted_at + horizon
+        comes_later = bin is _LATE and place > entry.seq
+        fits = due and (bin is _ABSENT or comes_later)
+        return fits and learnable == (entry.seq if absent != NOTHING else 0) and feedback_in(entry).symbol == absent
+
+    def _mixed(self, first: int) -> int:
+        """A number for an id; equal sums mean equal ids, whatever wrote the log: the key is drawn for each check."""
+        return int.from_bytes(hashlib.blake2b(first.to_bytes(8, "little"), digest_size=16, key=self.key).digest())
 
 
 def _learnt(counters: Counters, entry: Entry) -> Counters:
@@ -118,7 +177,7 @@ def _learnt(counters: Counters, entry: Entry) -> Counters:
     if counters.learn and not counters.used:
         raise _wrong(f"entry {entry.seq}, as no prediction used the LEARN entry before it", counters.learn, "another")
     body = Learn(counters.proxies - counters.learnt_proxies, counters.outcomes - counters.learnt_outcomes)
-    _same(f"the lessons of entry {entry.seq}", decode_learn(entry.body), body)
+    _same(f"the lessons of entry {entry.seq}", learn_in(entry), body)
     return counters._replace(
         learns=counters.learns + 1,
         learnt_proxies=counters.proxies,
@@ -136,26 +195,6 @@ def _bins(log: SqliteLog) -> Bins:
         one = bins_of(Known(predicted=predicted, proxy_bin=Bin(proxy), outcome_bin=Bin(outcome)))
         total = [sum_ + count * number for sum_, number in zip(total, one, strict=True)]
     return Bins(*total)
-
-
-def _all(log: SqliteLog) -> Iterator[tuple[Entry, Known]]:
-    """Every entry, with the state of its id."""
-    for entries in _pages(log):
-        found = log.find({entry.id for entry in entries})
-        yield from ((entry, found.get(entry.id, Known())) for entry in entries)
-
-
-def _pages(log: SqliteLog) -> Iterator[list[Entry]]:
-    """Every entry, checked against the chain."""
-    seq = 0
-    while entries := log.read(seq, PAGE):
-        yield entries
-        seq = entries[-1].seq
-    _same("the length of the log", seq, log.head.seq)
-
-
-def _number(log: SqliteLog, query: str) -> int:
-    return int(next(log.rows(query))[0])
 
 
 def _same(what: str, found: object, expected: object) -> None:

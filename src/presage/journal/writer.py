@@ -8,7 +8,7 @@ from typing import Any, TypeVar
 
 from presage.errors import BusyError, StoreFailedError, StoreFullError
 from presage.joining.counters import Counters
-from presage.joining.entries import EntryKind, LogEvent
+from presage.joining.entries import EntryKind, LogEvent, Note
 from presage.joining.join import Decision, Horizons
 from presage.journal.appender import Appender, Clock, EventResult, Feed, Observe
 from presage.journal.inbox import Inbox, Question, Submission, Tick, WriterLimits
@@ -70,6 +70,10 @@ class Writer:
     def ask(self, question: Callable[[LogStore], T]) -> "Future[T]":
         """The result of a function of the log, called between two commits."""
         return self._inbox.ask(question)
+
+    def note(self, kind: EntryKind, note: Note) -> "Future[int]":
+        """The position of an entry about the log itself, once it is durable; 0 in a log of format 1."""
+        return self._inbox.ask(lambda _: self._appender.note(kind, note))
 
     def tick(self, now: int) -> "Future[int]":
         """How many signals that were due before now were marked absent."""

@@ -13,7 +13,7 @@ import numpy as np
 
 from presage.errors import DataError, OutputError
 from presage.files import rename
-from presage.joining.entries import NOTHING, Entry, EntryKind, Predicted, decode_predicted
+from presage.joining.entries import NOTHING, Entry, EntryKind, Predicted, predicted_in
 from presage.joining.join import Bin, Horizons, Known
 from presage.joining.lessons import outcome_learnt
 from presage.journal.interface import LogStore
@@ -73,7 +73,7 @@ def _rows(task: Task, store: LogStore, horizons: Horizons, progress: Callable[[i
 
 
 def _row(task: Task, entry: Entry, known: Known, horizons: Horizons, at: dict[int, int]) -> dict[str, Any]:
-    body = decode_predicted(entry.body)
+    body = predicted_in(entry)
     values = msgspec.json.decode(body.features)
     row: dict[str, Any] = {feature_column(f.name): _given(f, values.get(f.name)) for f in task.instance}
     row |= {"id": entry.id, "shown_at": entry.at, "position": entry.seq, "model": body.model}

@@ -12,7 +12,7 @@ import numpy as np
 
 from presage.errors import DataError, OutputError
 from presage.files import make_folder, rename
-from presage.joining.entries import NOTHING, EntryKind, decode_feedback, decode_predicted
+from presage.joining.entries import NOTHING, EntryKind, feedback_in, predicted_in
 from presage.journal.interface import LogStore
 from presage.journal.readers import PAGE
 from presage.journal.sqlite import SqliteLog
@@ -92,11 +92,11 @@ def events_of(task: Task, store: LogStore, encode: Encode) -> Iterator[Happened]
         after = entries[-1].seq
         for entry in entries:
             if entry.kind == EntryKind.PREDICTED:
-                features = decode_predicted(entry.body).features
+                features = predicted_in(entry).features
                 yield PredictionRequest(entry.id, features, encode(msgspec.json.decode(features)), entry.at)
             elif entry.kind in values:
                 name, known = values[EntryKind(entry.kind)]
-                symbol = decode_feedback(entry.body).symbol
+                symbol = feedback_in(entry).symbol
                 yield FeedbackRequest(entry.id, name, known[symbol] if symbol >= 0 else "", entry.at)
 
 

@@ -31,7 +31,7 @@ def open_service(task_file: Path, folder: Path, settings: Limits, clock: Callabl
     snapshots = folder / "snapshots"
     known = [seq for seq in positions(snapshots) if 0 < seq <= store.head.seq] if snapshots.exists() else []
     try:
-        chains = {str(seq): store.chain_at(seq).hex() for seq in known}
+        chains = {str(seq): chain.hex() for seq in known if (chain := store.chain_at(seq))}
         learner = LearnerClient(engine, folder, snapshots, chains)
         learner.catch_up(store, horizons)
         watch = Watch(subject_of(engine.forecaster, horizons))

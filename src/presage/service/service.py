@@ -13,7 +13,7 @@ import numpy as np
 from presage.drivers.core import Core
 from presage.errors import BusyError, StateFileError, StoreFullError
 from presage.forecasters.mixture import revisions_of
-from presage.joining.entries import NOTHING, EntryKind, FeedbackBody, LogEvent, Predicted, decode_predicted
+from presage.joining.entries import NOTHING, EntryKind, FeedbackBody, LogEvent, Predicted, predicted_in
 from presage.joining.join import Bin, Decision, Known
 from presage.joining.lessons import proxy_learnt
 from presage.journal.appender import EventResult
@@ -100,7 +100,7 @@ class LiveService:
             known = store.find([id]).get(id)
             if known is None:
                 return None
-            return known, decode_predicted(store.entries([known.predicted])[0].body) if known.predicted else None
+            return known, predicted_in(store.entries([known.predicted])[0]) if known.predicted else None
 
         found = await asyncio.wrap_future(self._parts.writer.ask(find))
         return None if found is None else self._state_reply(id, *found)
@@ -226,7 +226,7 @@ class LiveService:
             return PredictionReply(request.id, "conflict", 0, 0, {}, result.reason)
         if result.decision is Decision.ACCEPTED:
             return PredictionReply(request.id, "accepted", result.seq, model, self._by_outcome(probabilities))
-        found = self._parts.writer.ask(lambda store: decode_predicted(store.entries([result.seq])[0].body))
+        found = self._parts.writer.ask(lambda store: predicted_in(store.entries([result.seq])[0]))
         first = await asyncio.wrap_future(found)
         return PredictionReply(request.id, "repeated", result.seq, first.model, self._recorded(first))
 
