@@ -1,5 +1,6 @@
 """Bugs to be planted: each breaks one promise, and a check must tell."""
 
+import dataclasses
 import os
 import sys
 from collections.abc import Callable, Iterable, Iterator
@@ -14,13 +15,13 @@ from presage.joining.hash_chain import CHAIN, SEED, body_digest, seal
 from presage.joining.join import Bin, Decision, Horizons, Joined, Known, join, mark_absent
 from presage.joining.lessons import Lesson
 from presage.journal import connection
-from presage.journal import sqlite as schema
 from presage.journal.appender import Appender, CommitGroup, EventResult
 from presage.journal.connection import PRAGMAS
 from presage.journal.head_marker import HeadMarker
 from presage.journal.inbox import Submission
 from presage.journal.interface import Commit, Head
 from presage.journal.sqlite import SqliteLog
+from presage.journal.tables import STATEMENTS
 from presage.journal.writer import Writer
 from tests.faults.ledger import Reply
 
@@ -57,15 +58,14 @@ def _mark_without_sync(self: HeadMarker, seq: int, chained: bytes) -> None:
         _mark(self, seq, chained)
 
 
-def _commit_twice(self: SqliteLog, commit: Commit, chained: bytes) -> None:
+def _commit_twice(self: SqliteLog, commit: Commit, sealed: bytes) -> None:
     """The entries in one transaction, what is known of their ids in the next."""
-    with patch.object(schema, "APPEND", "SELECT ?, ?, ?, ?, ?, ?"):
-        last = len(commit.entries) - 1
-        self._db.execute("BEGIN")
-        rows = ((*entry, chained if place == last else None) for place, entry in enumerate(commit.entries))
-        self._db.executemany("INSERT INTO log VALUES (?, ?, ?, ?, ?, ?)", rows)
-        self._db.execute("COMMIT")
-        _transact(self, commit, chained)
+    self._db.execute("BEGIN")
+    self._db.executemany(self._sql.append, self._sql.rows(commit.entries, sealed))
+    self._db.execute("COMMIT")
+    without = dataclasses.replace(self._sql, append="SELECT ?, ?, ?, ?, ?, ?, ?, ?")
+    with patch.dict(STATEMENTS, {self.format: without}):
+        _transact(self, commit, sealed)
 
 
 def _forget(self: SqliteLog, ids: Iterable[str]) -> dict[str, Known]:

@@ -4,9 +4,12 @@ A log that lost its end looks whole; the marker shows the loss. Two slots are wr
 write leaves the other.
 """
 
+import fcntl
 import hashlib
 import os
 import struct
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import NamedTuple
 
@@ -51,6 +54,19 @@ class HeadMarker:
             raise StoreFailedError(wrong, str(self.path), "check the disk and restart") from error
         self.marked = Marked(seq, chain)
         self._next = 1 - self._next
+
+    @contextmanager
+    def alone(self) -> Iterator[bool]:
+        """Whether nothing copies the log, and nothing begins to until the end of the block."""
+        try:
+            fcntl.flock(self._file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError as error:
+            yield not isinstance(error, BlockingIOError)  # or a file system without locks: then nothing copies the log
+            return
+        try:
+            yield True
+        finally:
+            fcntl.flock(self._file, fcntl.LOCK_UN)
 
     def close(self) -> None:
         """Close the file; more than once does no harm."""

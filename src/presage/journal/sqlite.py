@@ -54,19 +54,29 @@ Draw = Callable[[int], bytes]
 
 NEWER = "use a newer version of Presage; `presage log verify --chain-only` checks the log as it is"
 
-PAGES = 4000
-"""How many pages the write-ahead log may hold before they are moved into the file."""
+PAGES, MOST_PAGES = 4000, 64_000
+"""How many pages the write-ahead log may hold before they are moved into the file, and while the log is copied."""
 
 
 class SqliteLog:
     """The log of a task in a folder; missing ones are created."""
 
     def __init__(
-        self, folder: Path, task: bytes, *, format: int = FORMAT, draw: Draw = os.urandom, only_chain: bool = False
+        self,
+        folder: Path,
+        task: bytes,
+        *,
+        format: int = FORMAT,
+        draw: Draw = os.urandom,
+        only_chain: bool = False,
+        synced: bool = True,
     ) -> None:
-        """Open a log, or create one of a format; with `only_chain` it may have entries of kinds that are not known."""
+        """Open a log, or create one of a format; with `only_chain` it may have entries of kinds that are not known.
+
+        Without `synced` it is durable only once it is closed: for a log that is written as a whole.
+        """
         self.path, self.format, self._task = folder / FILE, format, task
-        self._draw, self._only_chain = draw, only_chain
+        self._draw, self._only_chain, self._synced = draw, only_chain, synced
         self._start = chain_start(task, format)
         self._kinds: set[tuple[int, int]] = set()  # kinds in the log, each with its version
         self._pages = 0
@@ -110,7 +120,8 @@ class SqliteLog:
         with sqlite_errors_as_ours(self.path):
             self._transact(commit, sealed)
         last, chained = commit.entries[-1], sealed[:CHAIN]
-        self._marker.write(last.seq, chained)
+        if self._synced:
+            self._marker.write(last.seq, chained)
         self._head, self._counters, self._sound = Head(last.seq, chained, last.at), commit.counters, True
         return self._head
 
@@ -139,9 +150,11 @@ class SqliteLog:
             return [id for id, _ in takewhile(lambda row: row[1] < before, awaited)]
 
     def tidy(self) -> None:
-        """Move the write-ahead log into the file, if it is long."""
+        """Move the write-ahead log into the file, if it is long; while the log is copied, only if it is very long."""
         if self._pages >= PAGES:
-            self._move()
+            with self._marker.alone() as alone:
+                if alone or self._pages >= MOST_PAGES:
+                    self._move()
 
     def close(self) -> None:
         """Close the log; a sound one is left in one file."""
@@ -149,6 +162,8 @@ class SqliteLog:
             if self._sound:
                 with suppress(StoreInUseError):  # by a query of our own that was not finished
                     self._move(apsw.SQLITE_CHECKPOINT_TRUNCATE)
+                if not self._synced:
+                    self._sync()
         finally:
             self._marker.close()
             self._db.close(True)
@@ -233,6 +248,9 @@ class SqliteLog:
         # of it is acknowledged.
         self._move()
         self._marker.write(self._head.seq, self._head.chain)
+        if not self._synced:
+            with sqlite_errors_as_ours(self.path):
+                self._db.execute("PRAGMA synchronous = OFF")
         self._sound = True
 
     def _take_up(self, about: Any) -> None:
@@ -322,6 +340,16 @@ class SqliteLog:
         except StoreFullError:
             pass  # the commits stay in the write-ahead log, and are moved when there is space
         self._sound = sound
+
+    def _sync(self) -> None:
+        """Make all that was written without syncing durable, and mark it."""
+        try:
+            with self.path.open("rb") as file:
+                os.fsync(file.fileno())
+        except OSError as error:
+            wrong = f"the log could not be synced ({error.strerror})"
+            raise StoreFailedError(wrong, str(self.path), "check the disk and restart") from error
+        self._marker.write(self._head.seq, self._head.chain)
 
     def _count_pages(self, _: apsw.Connection, __: str, pages: int) -> int:
         self._pages = pages
