@@ -1,4 +1,4 @@
-"""`presage log`: verify, replay or export the log of a service, or import a history into a new one."""
+"""`presage log`: verify, back up, replay, export or rewrite the log of a service, or import a history."""
 
 import json
 from collections.abc import Iterator
@@ -8,16 +8,25 @@ from typing import NamedTuple
 
 import click
 
-from presage.cli.output import console, json_option, progress_bar, show_result, skip_option, tell_exclusions
-from presage.errors import DataError, OutputError
+from presage.cli.output import (
+    console,
+    json_option,
+    progress_bar,
+    show_progress,
+    show_result,
+    skip_option,
+    tell_exclusions,
+)
+from presage.errors import OutputError
 from presage.files import check_folder
 from presage.joining.join import Horizons
-from presage.journal.sqlite import FILE, SqliteLog
-from presage.journal.verify import verify_log
+from presage.journal.sqlite import SqliteLog
+from presage.journal.verify import verify_chain, verify_log
 from presage.logs.rows import read_log
+from presage.service.copies import backup_folder, readable_log, rewrite_folder
 from presage.service.export import export_log
 from presage.service.features import check_servable, feature_encoder
-from presage.service.folders import TASK, folder_forecaster, horizons_of, task_digest
+from presage.service.folders import TASK, check_new, folder_forecaster, horizons_of
 from presage.task.task import Task, load_task
 
 PATH = click.Path(path_type=Path)
@@ -34,16 +43,31 @@ class LogFolder(NamedTuple):
 
 @click.group(epilog="Example: presage log verify --data shop-data")
 def log() -> None:
-    """Check, replay, export or import the log of a stopped service."""
+    """Check, back up, replay, export, rewrite or import the log of a service."""
 
 
 @log.command(epilog="Example: presage log verify --data shop-data")
 @data_option
+@click.option("--chain-only", is_flag=True, help="Check the chain of hashes only: no entry is missing or altered.")
 @json_option
-def verify(folder: Path, as_json: bool) -> None:
-    """Check the whole log: every entry against the chain of hashes, and everything derived from them."""
-    with _opened(folder) as kept, console.status("checking every entry"):
-        found = verify_log(kept.store, kept.horizons)
+def verify(folder: Path, *, chain_only: bool, as_json: bool) -> None:
+    """Check the whole log: every entry against the chain of hashes, and everything derived from them.
+
+    Of a running service, a copy of the log is checked.
+    """
+    if chain_only:
+        with (
+            readable_log(folder, show_progress, only_chain=True) as store,
+            progress_bar("log: entries checked", store.head.seq) as progress,
+        ):
+            head = verify_chain(store, progress)
+        if as_json:
+            click.echo(json.dumps({"entries": head.seq, "chain": head.chain.hex()}))
+        else:
+            show_result(f"The chain is intact: {head.seq:,} entries, chain {head.chain.hex()}.")
+        return
+    with _opened(folder) as kept, progress_bar("log: entries checked", kept.store.head.seq) as progress:
+        found = verify_log(kept.store, kept.horizons, progress)
     bins = found.counters.bins._asdict()
     if as_json:
         entries = {"entries": found.head.seq, "ids": found.ids, "chain": found.head.chain.hex(), "bins": bins}
@@ -97,6 +121,45 @@ def export(folder: Path, out: Path, as_json: bool) -> None:
     )
 
 
+@log.command(epilog="Example: presage log backup --data shop-data --out shop-data-copy")
+@data_option
+@click.option("--out", type=PATH, required=True, help="The folder to make.")
+@json_option
+def backup(folder: Path, out: Path, as_json: bool) -> None:
+    """Copy a data folder, also while a service is using it, and check the copy's chain of hashes.
+
+    The copy holds everything that was acknowledged before, and is a data folder that can be served. It has no
+    snapshots: what was learnt is folded from the log.
+    """
+    head = backup_folder(folder, out, show_progress)
+    if as_json:
+        click.echo(json.dumps({"entries": head.seq, "chain": head.chain.hex()}))
+        return
+    show_result(f"Wrote {out}: {head.seq:,} entries, chain {head.chain.hex()}.")
+
+
+@log.command(epilog="Example: presage log rewrite --data shop-data --out mended --until 120000")
+@data_option
+@click.option("--out", type=PATH, required=True, help="The folder to make.")
+@click.option("--until", type=click.IntRange(min=1), help="Leave out all entries after this position.")
+@click.option(
+    "--exclude", "excluded", multiple=True, metavar="ID", help="Leave out all entries of this id (repeatable)."
+)
+@json_option
+def rewrite(folder: Path, out: Path, until: int | None, excluded: tuple[str, ...], *, as_json: bool) -> None:
+    """Make a data folder without what poisoned its log, in the newest format of the log.
+
+    Without --until and --exclude everything is taken over: so a log of an older format becomes one of the newest. The
+    first entry names the old log by its length and hash. Answers stay as they were served, though the model that gave
+    them may have learnt what is left out; the service folds its state from the new log. Positions change.
+    """
+    head, left_out = rewrite_folder(folder, out, until, set(excluded), show_progress)
+    if as_json:
+        click.echo(json.dumps({"entries": head.seq, "chain": head.chain.hex(), "left_out": left_out}))
+        return
+    show_result(f"Wrote {out}: {head.seq:,} entries, {left_out:,} left out, chain {head.chain.hex()}.")
+
+
 @log.command("import", epilog="Example: presage log import log.parquet --task shop.toml --data shop-data")
 @click.argument("source", metavar="LOG")
 @click.option("--task", "task_file", type=PATH, required=True, help="The task file of the log.")
@@ -113,7 +176,7 @@ def import_(source: str, task_file: Path, folder: Path, bulk: int, *, skip_bad_l
     from presage.service import history  # noqa: PLC0415 compiled loops
 
     task = load_task(task_file)
-    history.check_new(folder)
+    check_new(folder)
     check_servable(task)  # a task that cannot be served is refused before the log is read
     feature_encoder(task)
     with console.status("reading the log"):
@@ -133,11 +196,6 @@ def import_(source: str, task_file: Path, folder: Path, bulk: int, *, skip_bad_l
 
 @contextmanager
 def _opened(folder: Path) -> Iterator[LogFolder]:
-    if not (folder / FILE).exists():
-        raise DataError("there is no log in the data folder", str(folder), "give the folder that `presage serve` made")
-    task = load_task(folder / TASK)
-    store = SqliteLog(folder, task_digest(folder))
-    try:
+    with readable_log(folder, show_progress) as store:
+        task = load_task(folder / TASK)
         yield LogFolder(task, horizons_of(task), store)
-    finally:
-        store.close()

@@ -15,6 +15,7 @@ from presage.logs.signals import NEVER_AT
 from presage.progress import Progress, silent
 from presage.service import history
 from presage.service.features import check_servable, feature_encoder
+from presage.service.folders import check_new
 from presage.spaces import EMPTY
 from presage.task.task import load_task
 
@@ -33,7 +34,7 @@ def import_model(model: Path, task_file: Path, folder: Path, progress: Progress 
     The events of the model's log go into the journal, so that it still tells all that the service knows. Raise
     InputError if the task or forecaster is another, or if the log is not what the model has learnt.
     """
-    history.check_new(folder)
+    check_new(folder)
     task = load_task(task_file)
     check_servable(task)
     feature_encoder(task)

@@ -1,7 +1,7 @@
 """A log made from another one, without what poisoned it: the same entries, joined and counted again.
 
 Answers stay as they were served. LEARN entries stay where something is left to learn and the one before was used: so
-the learner folds the rest as if what was left out had never come. A prediction names the last LEARN entry that is left of
+the learner folds the rest as if what was left out had never come. A prediction names the last LEARN entry left of
 those its model had learnt. Notes are about the old log and are left out.
 """
 

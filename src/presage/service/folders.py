@@ -4,13 +4,15 @@ import dataclasses
 import difflib
 import hashlib
 import itertools
+import shutil
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import NamedTuple
 
 import msgspec
 
-from presage.errors import DataError, OtherRevisionError, OtherTaskError
+from presage.errors import DataError, OtherRevisionError, OtherTaskError, OutputError
 from presage.files import check_empty_or_ours, check_folder, make_folder, rename, write_together
 from presage.forecasters.catalogue import all_revisions, facts_of
 from presage.forecasters.contract import Forecaster
@@ -70,6 +72,32 @@ def refolds(folder: Path) -> Iterator[Refold]:
     for number in itertools.count(1):
         beside = folder.with_name
         yield Refold(beside(f"{folder.name}.before-{number}"), beside(f".{folder.name}.refolded-{number}"))
+
+
+def check_new(folder: Path) -> None:
+    """Raise OutputError if a folder holds anything."""
+    if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
+        raise OutputError("the data folder is not empty", str(folder), "choose a new folder")
+
+
+@contextmanager
+def made_folder(folder: Path) -> Iterator[Path]:
+    """A place for the files of a new data folder, which appears only if all goes well."""
+    check_new(folder)
+    waiting = folder.with_name(f".{folder.name}.unfinished")
+    if waiting.exists():
+        shutil.rmtree(waiting)
+    try:
+        make_folder(waiting)
+        yield waiting
+        if folder.exists():
+            folder.rmdir()
+        rename(waiting, folder)
+    except OSError as error:
+        remedy = f"choose another folder ({error.strerror})"
+        raise OutputError("the data folder cannot be written", str(folder), remedy) from error
+    finally:
+        shutil.rmtree(waiting, ignore_errors=True)
 
 
 def same_task(task_file: Path, folder: Path) -> bool:

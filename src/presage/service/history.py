@@ -10,8 +10,8 @@ from pathlib import Path
 import msgspec
 import numpy as np
 
-from presage.errors import DataError, OutputError
-from presage.files import make_folder, rename
+from presage.errors import DataError
+from presage.files import rename
 from presage.joining.entries import NOTHING, EntryKind, feedback_in, predicted_in
 from presage.journal.interface import LogStore
 from presage.journal.readers import PAGE
@@ -19,7 +19,7 @@ from presage.journal.sqlite import SqliteLog
 from presage.logs.rows import LogRows, SignalRows
 from presage.logs.signals import NEVER_AT
 from presage.service.features import Encode, feature_encoder
-from presage.service.folders import TASK, refolds, task_digest
+from presage.service.folders import TASK, made_folder, refolds, task_digest
 from presage.service.http.problems import RefusalError
 from presage.service.http.requests import Reader
 from presage.service.interface import FeedbackRequest, PredictionRequest
@@ -114,34 +114,15 @@ def live_through(service: LiveService, events: Iterable[Happened], bulk: int, pr
     asyncio.run(send())
 
 
-def check_new(folder: Path) -> None:
-    """Raise OutputError if a folder holds anything."""
-    if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
-        raise OutputError("the data folder is not empty", str(folder), "choose a new folder")
-
-
 @contextmanager
 def new_service(task_file: Path, folder: Path, start: int) -> Iterator[LiveService]:
     """A service on the clock of its events, in a folder that appears only if all goes well."""
-    check_new(folder)
-    waiting = folder.with_name(f".{folder.name}.unfinished")
-    if waiting.exists():
-        shutil.rmtree(waiting)
-    try:
-        make_folder(waiting)
+    with made_folder(folder) as waiting:
         service = open_service(task_file, waiting, Limits(clock="events"), lambda: start)
         try:
             yield service
         finally:
             service.close()
-        if folder.exists():
-            folder.rmdir()
-        rename(waiting, folder)
-    except OSError as error:
-        remedy = f"choose another folder ({error.strerror})"
-        raise OutputError("the data folder cannot be written", str(folder), remedy) from error
-    finally:
-        shutil.rmtree(waiting, ignore_errors=True)
 
 
 def refold_folder(task_file: Path, folder: Path, progress: Callable[[int], None]) -> Path:
