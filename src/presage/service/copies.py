@@ -7,7 +7,7 @@ from pathlib import Path
 
 from presage.errors import DataError, StoreInUseError
 from presage.files import write_file
-from presage.journal.copying import bytes_of, copy_log
+from presage.journal.copying import WAL, bytes_of, copy_log
 from presage.journal.interface import Head
 from presage.journal.rewriting import Rewriting, RewrittenLog, rewrite_log
 from presage.journal.sqlite import FILE, SqliteLog
@@ -43,9 +43,12 @@ def backup_folder(folder: Path, out: Path, progress: Progress) -> Head:
         store = SqliteLog(waiting, task_digest(waiting), only_chain=True)
         try:
             with progress("log: entries checked", store.head.seq) as step:
-                return verify_chain(store, step)
+                head = verify_chain(store, step)
         finally:
             store.close()
+        if not (waiting / WAL).stat().st_size:
+            (waiting / WAL).unlink()  # it was moved into the file
+    return head
 
 
 def rewrite_folder(folder: Path, out: Path, until: int | None, excluded: Set[str], progress: Progress) -> RewrittenLog:

@@ -13,7 +13,7 @@ import numpy as np
 
 from presage.errors import DataError, OutputError
 from presage.files import rename
-from presage.joining.entries import NOTHING, Entry, EntryKind, Predicted, predicted_in
+from presage.joining.entries import NOTHING, Entry, EntryKind, predicted_in
 from presage.joining.join import Bin, Horizons, Known
 from presage.joining.lessons import outcome_learnt
 from presage.journal.interface import LogStore
@@ -84,12 +84,9 @@ def _row(task: Task, entry: Entry, known: Known, horizons: Horizons, at: dict[in
     for name, signal, symbol, bin, seq in signals:
         row[name] = signal.values[symbol] if bin is Bin.TRAINED else None
         row |= {f"{name}_at": at[seq] if seq else None, f"{name}_position": seq or None}
-    return row | {"loss": _loss(body, outcome_learnt(known, horizons))}
-
-
-def _loss(body: Predicted, y: int) -> float | None:
-    """The log loss of a prediction, once its outcome is known."""
-    return None if y == NOTHING else -float(np.frombuffer(body.log_probabilities, "<f4")[y])
+    answer, y = np.frombuffer(body.log_probabilities, "<f4"), outcome_learnt(known, horizons)
+    loss = None if y == NOTHING else -float(answer[y])
+    return row | {"loss": loss, "probabilities": np.exp(answer, dtype=np.float64).tolist()}
 
 
 def _given(feature: Feature, value: Any) -> Any:
@@ -106,7 +103,8 @@ def _write(file: IO[str], row: dict[str, Any]) -> None:
 
 def _to_parquet(task: Task, lines: Path, out: Path) -> None:
     types = {feature_column(feature.name): _type(feature) for feature in task.instance}
-    types |= dict.fromkeys(OURS, "VARCHAR") | dict.fromkeys((*WHOLE, *TIMES), "BIGINT") | {"loss": "DOUBLE"}
+    types |= dict.fromkeys(OURS, "VARCHAR") | dict.fromkeys((*WHOLE, *TIMES), "BIGINT")
+    types |= {"loss": "DOUBLE", "probabilities": "DOUBLE[]"}
     moments = {feature_column(f.name) for f in task.instance if isinstance(f, Timestamp)}
     chosen = []
     for name in (*(name for name in types if name not in OURS), *OURS):

@@ -9,12 +9,13 @@ from presage.task.task import Task
 
 OURS = (
     "id", "shown_at", "position", "model", "proxy", "proxy_at", "proxy_position", "outcome", "outcome_at",
-    "outcome_position", "loss",
+    "outcome_position", "loss", "probabilities",
 )  # fmt: skip
 """The columns of an exported log beside the features.
 
 `position` is that of the prediction in the service's log, `model` that up to which its model had learnt; feedback
-became learnable at `proxy_position` and `outcome_position`, and `loss` is the log loss of what was answered.
+became learnable at `proxy_position` and `outcome_position`. `probabilities` is what was answered, in the order of the
+task's outcomes, and `loss` its log loss.
 """
 
 
