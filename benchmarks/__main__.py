@@ -2,7 +2,8 @@
 
 `python -m benchmarks structure [FOLDER]` counts modules instead of measuring time, `python -m benchmarks ablation
 [LOG=TASK ...]` tells what each part of the default forecaster earns, `python -m benchmarks rivals FILE.json ...` makes
-a table of backtests, and `python -m benchmarks versions FOLDER` compares this version with the one checked out there.
+a table of backtests, and `python -m benchmarks versions FOLDER` compares this version with the one checked out there,
+`python -m benchmarks verify FOLDER` its verification of a log.
 """
 
 import argparse
@@ -33,6 +34,7 @@ from benchmarks import (
     service,
     steps,
     store,
+    verify,
     versions,
 )
 from benchmarks.blocks import Tell
@@ -56,6 +58,9 @@ BENCHMARKS: dict[str, Callable[[Tell], Iterator[Figure]]] = {
     "install": install.figures,
 }
 
+BESIDE = {"versions": versions.figures, "verify": verify.figures}
+"""Those that run beside another version, in a folder that is named after them."""
+
 ON_REQUEST = ("install",)
 """Those that run only when they are named."""
 
@@ -77,9 +82,9 @@ def main() -> None:
     found = []
     print(HEADER)
     compared: dict[str, Callable[[Tell], Iterator[Figure]]] = {}
-    if chosen[0] == "versions":
+    if chosen[0] in BESIDE:
         folder = Path(chosen.pop())
-        compared["versions"] = lambda tell: versions.figures(folder, tell)
+        compared[chosen[0]] = lambda tell: BESIDE[chosen[0]](folder, tell)
     for name in chosen:
         for figure in (BENCHMARKS | compared)[name](_tell):
             print(figure.line(), flush=True)
@@ -100,7 +105,7 @@ def _arguments() -> tuple[list[str], Path | None]:
     )
     parser.add_argument("--json", type=Path, metavar="FILE", help="write the figures to this file, too")
     given = parser.parse_args()
-    if len(given.names) == 2 and given.names[0] == "versions":
+    if len(given.names) == 2 and given.names[0] in BESIDE:
         return given.names, given.json
     unknown = [name for name in given.names if name not in BENCHMARKS]
     if unknown:

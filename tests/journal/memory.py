@@ -35,6 +35,12 @@ class MemoryLog:
     def entries(self, seqs: Sequence[int]) -> list[Entry]:
         return [self.log[seq - 1] for seq in seqs]
 
+    def notes(self, kind: EntryKind) -> list[Entry]:
+        return [entry for entry in self.log if entry.kind == kind and self.format > 1]
+
+    def notes_before(self, seq: int) -> int:
+        return sum(entry.kind > EntryKind.LEARN for entry in self.log[: seq - 1])
+
     def chain_at(self, seq: int) -> bytes | None:
         return self.chains.get(seq)
 
@@ -46,6 +52,9 @@ class MemoryLog:
             if known.predicted_at < before
         ]
         return [id for _, id in sorted(awaited)][:limit]
+
+    def check_files(self) -> None:
+        pass
 
     def tidy(self) -> None:
         pass

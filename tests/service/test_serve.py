@@ -84,7 +84,9 @@ class Process:
         code = self.process.wait(60)
         assert self.process.stderr
         if code == 0:
-            assert self.process.stderr.read() == ""
+            *rest, last = self.process.stderr.read().splitlines()
+            assert all(re.fullmatch(r"(Listening on|Log:) .*", line) for line in rest)
+            assert re.fullmatch(r"Stopped\. Log: [\d,]+ entries, chain [0-9a-f]{64}", last)
         self.process.stderr.close()
         return code
 

@@ -1,22 +1,27 @@
 """Snapshots that rot: what is taken up is what was kept, or nothing."""
 
+import json
 import shutil
 from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any, cast
 
 import numpy as np
 import pytest
 
-from presage.drivers.core import core_for, digest
-from presage.joining.entries import EntryKind
+from presage.drivers.core import Core, core_for, digest
+from presage.joining.entries import EntryKind, SnapshotNote, snapshot_in
+from presage.joining.join import Horizons
 from presage.joining.lessons import Lesson
+from presage.journal.appender import Appender
 from presage.service.folders import task_forecaster
 from presage.service.learner import snapshots
 from presage.service.learner.folding import LogFold
 from presage.service.learner.snapshots import MANIFEST, TENSORS, keep_snapshot, restore_snapshot
 from presage.task.task import load_task
 from tests.faults.counts import COUNTS
+from tests.journal.memory import MemoryLog
 from tests.service.shop import write_task
 
 CHAINS = {"20": "ab" * 32}
@@ -70,11 +75,77 @@ def test_a_whole_snapshot_is_taken_up(taught: LogFold, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("name", snapshots.fingerprint())
-def test_a_snapshot_of_another_fingerprint_is_not_taken_up(
+def test_a_snapshot_of_another_fingerprint_is_taken_up_if_its_vector_comes_out_the_same(
     taught: LogFold, tmp_path: Path, name: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    ours = snapshots.fingerprint()
+    ours, vector = snapshots.fingerprint(), snapshots.vector_of(taught)
     monkeypatch.setattr(snapshots, "fingerprint", lambda: ours | {name: "another"})
     found = LogFold(taught.engine)
     restore_snapshot(found, tmp_path / "kept", CHAINS)
-    assert found.learnt == 0
+    assert (found.learnt, digest(found.learning)) == (20, digest(taught.learning))
+    other = LogFold(taught.engine)
+    restore_snapshot(other, tmp_path / "kept", CHAINS, ours_only=True)
+    assert other.learnt == 0
+    monkeypatch.setattr(snapshots, "vector_of", lambda _: f"not {vector}")
+    restore_snapshot(other, tmp_path / "kept", CHAINS)
+    assert other.learnt == 0, "this machine computes something else"
+
+
+class OffByOneBit:
+    """A core of which one function is off by a bit for one row in a hundred numbers."""
+
+    def __init__(self, engine: Any, wrong: str) -> None:
+        self._engine, self._wrong = engine, wrong
+
+    def __getattr__(self, name: str) -> Any:
+        found = getattr(self._engine, name)
+        return self._off if name == self._wrong else found
+
+    def _off(self, *arguments: Any) -> Any:
+        made = getattr(self._engine, self._wrong)(*arguments)
+        part = made if self._wrong == "nowcast" else made.log_probabilities
+        part[7, 0] = np.nextafter(part[7, 0], np.float32(1))
+        return made
+
+
+@pytest.mark.parametrize("wrong", ["predict", "nowcast"])
+def test_a_vector_shows_a_single_bit(taught: LogFold, wrong: str) -> None:
+    assert snapshots.vector_of(taught) == snapshots.vector_of(taught)
+    other = LogFold(taught.engine)
+    assert snapshots.vector_of(other) != snapshots.vector_of(taught), "it depends on what was learnt"
+    other.learning.restore({n: np.array(p) for n, p in taught.learning.tensors().items()}, 9)
+    assert snapshots.vector_of(other) == snapshots.vector_of(taught)
+    other.engine = cast(Core, OffByOneBit(taught.engine, wrong))
+    assert snapshots.vector_of(other) != snapshots.vector_of(taught)
+
+
+def test_a_snapshot_that_the_log_does_not_name_is_ignored_and_said(taught: LogFold, tmp_path: Path) -> None:
+    """One of the right shape, whole, of this forecaster and this position, that another service might have learnt."""
+    manifest = json.loads((tmp_path / "kept" / f"{20:016d}" / MANIFEST).read_text())
+    for named, taken in ((manifest["sha256"], 20), ("ab" * 32, 0), ("?", 0)):
+        found, said = LogFold(taught.engine), list[str]()
+        restore_snapshot(found, tmp_path / "kept", {"20": f"{CHAINS['20']} {named}"}, said.append)
+        assert found.learnt == taken
+        assert said == ([] if taken else ["The snapshot at 20 is not the one that the log names; it is ignored."])
+
+
+def test_only_snapshots_that_are_new_are_named_in_the_log(taught: LogFold, tmp_path: Path) -> None:
+    log = MemoryLog(b"a task")
+    appender, notes = (
+        Appender(log, Horizons(1, 1), lambda: 5, lambda *_: None),
+        snapshots.SnapshotNotes(tmp_path / "kept"),
+    )
+    notes.take(appender)
+    assert not notes.any()
+    assert log.log == [], "it was there before"
+    taught.learnt = 30
+    (tmp_path / "kept" / f"{29:016d}").mkdir()  # one that is not finished
+    keep_snapshot(taught, tmp_path / "kept", CHAINS["20"])
+    assert notes.any()
+    notes.take(appender)
+    notes.take(appender)
+    assert not notes.any()
+    (note,) = map(snapshot_in, log.notes(EntryKind.SNAPSHOT))
+    manifest = json.loads((tmp_path / "kept" / f"{30:016d}" / MANIFEST).read_text())
+    assert note == SnapshotNote(30, bytes.fromhex(manifest["sha256"]))
+    assert log.counters.notes == log.head.seq == 1

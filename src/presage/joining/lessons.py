@@ -23,7 +23,7 @@ class Lesson(msgspec.Struct, array_like=True, frozen=True, gc=False):
     z_seq: int  # 0: not learnable so far
     y: int
     y_seq: int
-    predicted: int  # seq of its prediction
+    predicted: int  # seq of its prediction, less the notes before it: a restart does not renumber what is learnt
 
 
 class Boundary(NamedTuple):
@@ -48,8 +48,8 @@ def outcome_learnt(known: Known, horizons: Horizons) -> int:
     return known.outcome if known.outcome_bin is Bin.TRAINED else horizons.absent_outcome
 
 
-def lessons_at(seq: int, known: Known, body: Predicted, horizons: Horizons) -> Iterator[Lesson]:
-    """The lessons of an id that entry `seq` made learnable, the proxy first.
+def lessons_at(seq: int, known: Known, body: Predicted, horizons: Horizons, notes: int) -> Iterator[Lesson]:
+    """The lessons of an id that entry `seq` made learnable, the proxy first; `notes` lie before its prediction.
 
     They are the same whether `known` is what was known then or what became known since.
     """
@@ -61,7 +61,7 @@ def lessons_at(seq: int, known: Known, body: Predicted, horizons: Horizons) -> I
         y, y_seq = outcome_learnt(known, horizons), known.outcome_seq
     for kind, learnable in ((EntryKind.PROXY, z_seq), (EntryKind.OUTCOME, y_seq)):
         if learnable == seq:
-            yield Lesson(seq, kind, body.symbols, body.dense, body.memo, z, z_seq, y, y_seq, known.predicted)
+            yield Lesson(seq, kind, body.symbols, body.dense, body.memo, z, z_seq, y, y_seq, known.predicted - notes)
 
 
 def in_learning_order(lessons: Iterable[Lesson], previous: int) -> tuple[list[Lesson], list[Lesson]]:

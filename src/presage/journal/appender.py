@@ -1,7 +1,7 @@
 """Appending to the log: events are joined in groups and committed; their lessons are handed on afterwards."""
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
 import msgspec
 
@@ -226,11 +226,14 @@ class Appender:
         lessons = [
             lesson
             for seq, id in group.learnable
-            for lesson in lessons_at(seq, known[id], bodies[known[id].predicted], self.horizons)
+            for lesson in self._lessons(seq, known[id], bodies[known[id].predicted])
         ]
         head = self.store.head
         self._feed(lessons, Boundary(head.seq, self.store.counters.predictions, head.chain) if group.learns else None)
         self._show_entries(group, {seq: bodies[known[id].predicted] for seq, id in group.learnable})
+
+    def _lessons(self, seq: int, known: Known, body: Predicted) -> Iterator[Lesson]:
+        return lessons_at(seq, known, body, self.horizons, self.store.notes_before(known.predicted))
 
     def _show_entries(self, group: CommitGroup, bodies: Mapping[int, Predicted]) -> None:
         """Show the entries of a group; `bodies` are the predictions of those that make something learnable."""

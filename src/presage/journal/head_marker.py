@@ -1,9 +1,14 @@
-"""The head marker: a small file with the length of the log, written after every commit and before its acknowledgement.
+"""Two small files beside the log with its length: the head marker, and the epoch file.
+
+The head marker is written after every commit and before its acknowledgement.
 
 A log that lost its end looks whole; the marker shows the loss. Two slots are written in turn, so that an interrupted
 write leaves the other.
+
+The epoch file is written now and then, and never copied: where log and marker were replaced by older ones, it shows.
 """
 
+import errno
 import fcntl
 import hashlib
 import os
@@ -16,7 +21,7 @@ from typing import NamedTuple
 from presage.errors import LogDamagedError, StoreFailedError
 from presage.files import write_file
 
-NAME = "head"
+NAME, EPOCH = "head", "epoch"
 
 _SLOT = struct.Struct("<8sQ32s16s")
 _MAGIC = b"presage1"
@@ -78,6 +83,31 @@ class HeadMarker:
 def start_marker(folder: Path, chain: bytes) -> None:
     """Mark an empty log, in both slots, so that no later write makes the file grow."""
     write_file(folder / NAME, _slot(0, chain) * 2)
+
+
+def write_epoch(folder: Path, seq: int, chain: bytes) -> None:
+    """Note beside the log how far it has come; unlike the head marker this is no part of a backup."""
+    try:
+        write_file(folder / EPOCH, _slot(seq, chain))
+    except OSError as error:
+        if error.errno == errno.ENOSPC:
+            return  # it is written again when there is space
+        wrong = f"the epoch file could not be written ({error.strerror})"
+        raise StoreFailedError(wrong, str(folder / EPOCH), "check the disk and restart") from error
+
+
+def read_epoch(folder: Path) -> Marked | None:
+    """How far the log of a folder had come when it was noted last; None if there is no note."""
+    try:
+        found = _marked((folder / EPOCH).read_bytes())
+    except FileNotFoundError:
+        return None
+    except OSError as error:
+        wrong = f"the epoch file cannot be read ({error.strerror})"
+        raise StoreFailedError(wrong, str(folder / EPOCH), "check the disk and restart") from error
+    if found is None:
+        raise LogDamagedError("the epoch file cannot be read", str(folder / EPOCH), "delete it, and verify the log")
+    return found
 
 
 def _slot(seq: int, chain: bytes) -> bytes:

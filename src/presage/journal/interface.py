@@ -58,12 +58,24 @@ class LogStore(Protocol):
         """Single entries, in the given order."""
         ...
 
+    def notes(self, kind: EntryKind) -> list[Entry]:
+        """The notes of a kind, in order; a log of format 1 has none."""
+        ...
+
+    def notes_before(self, seq: int) -> int:
+        """How many notes of any kind lie before a position."""
+        ...
+
     def chain_at(self, seq: int) -> bytes | None:
         """The hash of the log up to an entry that ended a commit; None for any other position."""
         ...
 
     def due(self, kind: EntryKind, before: int, limit: int) -> list[str]:
         """Ids predicted before a time that still lack their proxy or outcome, oldest first."""
+        ...
+
+    def check_files(self) -> None:
+        """Raise StoreFailedError if what holds the log was deleted or replaced since it was opened."""
         ...
 
     def tidy(self) -> None:

@@ -49,7 +49,8 @@ def read_lessons(
         for entry in entries:
             if entry.seq in teaching:
                 known = teaching[entry.seq]
-                lessons += lessons_at(entry.seq, known, bodies[known.predicted], horizons)
+                notes = store.notes_before(known.predicted)
+                lessons += lessons_at(entry.seq, known, bodies[known.predicted], horizons, notes)
             predictions += entry.kind == EntryKind.PREDICTED
             if entry.kind == EntryKind.LEARN:
                 chain = store.chain_at(entry.seq)

@@ -1,6 +1,7 @@
 """The log in SQLite: its tables, and rows as entries and state."""
 
 import os
+from bisect import bisect_left
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
 from itertools import takewhile
@@ -20,12 +21,12 @@ from presage.errors import (
 )
 from presage.files import make_folder, sync_folder
 from presage.joining.counters import Counters
-from presage.joining.entries import FORMAT, VERSIONS, Entry, EntryKind
+from presage.joining.entries import FORMAT, OLDEST_FORMAT, VERSIONS, Entry, EntryKind
 from presage.joining.hash_chain import CHAIN, SEED, chain_start, is_sealed, seal
 from presage.joining.join import Known
 from presage.journal import head_marker as head
 from presage.journal.connection import connect, sqlite_errors_as_ours
-from presage.journal.head_marker import HeadMarker
+from presage.journal.head_marker import EPOCH, HeadMarker, read_epoch, write_epoch
 from presage.journal.interface import Commit, Head
 from presage.journal.tables import (
     ABOUT,
@@ -38,6 +39,8 @@ from presage.journal.tables import (
     FIND,
     KINDS,
     NAME,
+    NOTE_PLACES,
+    NOTES,
     STATEMENTS,
     Statements,
     counters_in,
@@ -78,6 +81,8 @@ class SqliteLog:
         self.path, self.format, self._task = folder / FILE, format, task
         self._draw, self._only_chain, self._synced = draw, only_chain, synced
         self._start = chain_start(task, format)
+        self._places: dict[Path, tuple[int, int] | None] = {}
+        self._notes: list[int] = []  # positions of the notes
         self._kinds: set[tuple[int, int]] = set()  # kinds in the log, each with its version
         self._pages = 0
         self._sound = False
@@ -138,6 +143,17 @@ class SqliteLog:
             raise self._missing(next(seq for seq in seqs if all(seq != entry.seq for entry in found)))
         return found
 
+    def notes(self, kind: EntryKind) -> list[Entry]:
+        """The notes of a kind, in order; a log of format 1 has none."""
+        if self.format == OLDEST_FORMAT:
+            return []
+        with sqlite_errors_as_ours(self.path):
+            return [Entry(*row) for row in self._db.execute(NOTES, (kind,))]
+
+    def notes_before(self, seq: int) -> int:
+        """How many notes of any kind lie before a position."""
+        return bisect_left(self._notes, seq)
+
     def chain_at(self, seq: int) -> bytes | None:
         """The hash of the log up to an entry that ended a commit; None for any other position."""
         bound, chained = self._bound(seq)
@@ -155,6 +171,14 @@ class SqliteLog:
             with self._marker.alone() as alone:
                 if alone or self._pages >= MOST_PAGES:
                     self._move()
+                    write_epoch(self.path.parent, self._head.seq, self._head.chain)
+
+    def check_files(self) -> None:
+        """Raise StoreFailedError if a file of the log was deleted or replaced since it was opened."""
+        for path, place in self._places.items():
+            if _place(path) != place:
+                wrong = "the log was deleted or replaced while it was in use"
+                raise StoreFailedError(wrong, str(path), "put the folder back, or restore a backup, and restart")
 
     def close(self) -> None:
         """Close the log; a sound one is left in one file."""
@@ -164,6 +188,7 @@ class SqliteLog:
                     self._move(apsw.SQLITE_CHECKPOINT_TRUNCATE)
                 if not self._synced:
                     self._sync()
+                write_epoch(self.path.parent, self._head.seq, self._head.chain)
         finally:
             self._marker.close()
             self._db.close(True)
@@ -248,6 +273,8 @@ class SqliteLog:
         # of it is acknowledged.
         self._move()
         self._marker.write(self._head.seq, self._head.chain)
+        write_epoch(self.path.parent, self._head.seq, self._head.chain)
+        self._places = {path: _place(path) for path in self._files()}
         if not self._synced:
             with sqlite_errors_as_ours(self.path):
                 self._db.execute("PRAGMA synchronous = OFF")
@@ -266,6 +293,7 @@ class SqliteLog:
         with sqlite_errors_as_ours(self.path):
             last = self._db.execute(self._sql.last).get
             kinds = list(self._db.execute(KINDS)) if derived else []
+            self._notes = [seq for (seq,) in self._db.execute(NOTE_PLACES)] if derived else []
         self._head = Head(last[0], bytes((last[1] or b"")[:CHAIN]), last[2]) if last else Head(0, self._start, 0)
         self._kinds = {(kind, version) for kind, version, _ in kinds}
         unknown = next((each for each in kinds if not 0 < each[1] <= VERSIONS.get(each[0], 0)), None)
@@ -301,6 +329,11 @@ class SqliteLog:
         )
         if marked.chain not in found:
             raise self._altered(marked.seq)
+        epoch = read_epoch(self.path.parent)
+        if epoch and epoch.seq and (self._head.seq < epoch.seq or self.chain_at(epoch.seq) != epoch.chain):
+            wrong = f"the log is not the one that this folder had when it ended at entry {epoch.seq}"
+            remedy = f"put the newer log back; to go on from this one, delete {EPOCH} in the folder"
+            raise LogDamagedError(wrong, f"{self._head.seq} entries", remedy)
         if self._counters.entries != self._head.seq:
             wrong = f"the bins add up to {self._counters.entries} entries"
             raise LogDamagedError(wrong, self._head.seq, "restore the folder from a backup")
@@ -316,6 +349,7 @@ class SqliteLog:
             self._sound = isinstance(error, apsw.FullError) or not isinstance(error, apsw.Error)
             raise
         self._kinds |= {(entry.kind, entry.version) for entry in commit.entries}
+        self._notes += [entry.seq for entry in commit.entries if entry.kind > EntryKind.LEARN]
 
     def _write(self, commit: Commit, sealed: bytes) -> None:
         seq = self._head.seq
@@ -341,6 +375,9 @@ class SqliteLog:
             pass  # the commits stay in the write-ahead log, and are moved when there is space
         self._sound = sound
 
+    def _files(self) -> tuple[Path, ...]:
+        return self.path, self.path.with_name(f"{FILE}-wal"), self._marker.path
+
     def _sync(self) -> None:
         """Make all that was written without syncing durable, and mark it."""
         try:
@@ -362,6 +399,15 @@ class SqliteLog:
     def _altered(self, seq: int) -> LogDamagedError:
         wrong = f"entry {seq} of the log, or one soon after it, was altered"
         return LogDamagedError(wrong, str(self.path), "restore the folder from a backup")
+
+
+def _place(path: Path) -> tuple[int, int] | None:
+    """What tells a file from another one at the same path; None if there is none."""
+    try:
+        stat = path.stat()
+    except OSError:
+        return None
+    return stat.st_dev, stat.st_ino
 
 
 def _marker(folder: Path, path: Path, start: bytes) -> HeadMarker:

@@ -52,6 +52,7 @@ CREATE TABLE kinds (
   first INTEGER NOT NULL,  -- seq of the first entry of this kind and version
   PRIMARY KEY (kind, version)
 ) STRICT, WITHOUT ROWID;
+CREATE INDEX notes ON log (kind) WHERE kind > 6;
 """,
 }
 
@@ -61,6 +62,8 @@ CHANGE = f"UPDATE known SET {', '.join(f'{name} = ?' for name in Known._fields[1
 FIND = "SELECT ids.id, known.* FROM ids JOIN known USING (first) WHERE ids.id = ?"
 COUNTERS = "SELECT * FROM counters"
 ABOUT = "SELECT * FROM about"
+NOTES = "SELECT seq, at, kind, id, body, envelope, version FROM log WHERE kind > 6 AND kind = ? ORDER BY seq"
+NOTE_PLACES = "SELECT seq FROM log WHERE kind > 6 ORDER BY seq"
 KINDS = "SELECT kind, version, first FROM kinds ORDER BY kind, version"
 ADD_KIND = "INSERT INTO kinds VALUES (?, ?, ?)"
 

@@ -8,7 +8,7 @@ from typing import Any, TypeVar
 
 from presage.errors import BusyError, StoreFailedError, StoreFullError
 from presage.joining.counters import Counters
-from presage.joining.entries import EntryKind, LogEvent, Note
+from presage.joining.entries import EntryKind, LogEvent
 from presage.joining.join import Decision, Horizons
 from presage.journal.appender import Appender, Clock, EventResult, Feed, Observe
 from presage.journal.inbox import Inbox, Question, Submission, Tick, WriterLimits
@@ -40,6 +40,7 @@ class Writer:
         self._owed: list[Future[Any]] = []
         self._ticks: list[Tick] = []  # not done yet
         self._decided = 0  # for them so far
+        self._last: Callable[[Appender], None] | None = None
         self._thread = Thread(target=self._run, name="presage-writer", daemon=True)
         self._thread.start()
 
@@ -71,9 +72,9 @@ class Writer:
         """The result of a function of the log, called between two commits."""
         return self._inbox.ask(question)
 
-    def note(self, kind: EntryKind, note: Note) -> "Future[int]":
-        """The position of an entry about the log itself, once it is durable; 0 in a log of format 1."""
-        return self._inbox.ask(lambda _: self._appender.note(kind, note))
+    def call(self, action: Callable[[Appender], T]) -> "Future[T]":
+        """The result of a function of the appender, called between two commits; it may add notes to the log."""
+        return self._inbox.ask(lambda _: action(self._appender))
 
     def tick(self, now: int) -> "Future[int]":
         """How many signals that were due before now were marked absent."""
@@ -84,8 +85,9 @@ class Writer:
         self._appender.model_position = seq
         self._inbox.wake()
 
-    def close(self) -> None:
-        """Write what was submitted, then close the log."""
+    def close(self, last: Callable[[Appender], None] | None = None) -> None:
+        """Write what was submitted, call a function of the appender unless writing failed, then close the log."""
+        self._last = last
         self._inbox.close(
             BusyError("the service is shutting down", "an event", "send the same again after the restart")
         )
@@ -101,6 +103,8 @@ class Writer:
                     _answer(question, self._appender.store)
                 self._decide()
                 self._appender.store.tidy()
+            if self._last:
+                self._last(self._appender)
         except Exception as error:
             self._fail(error)
         finally:

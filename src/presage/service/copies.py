@@ -8,6 +8,7 @@ from pathlib import Path
 from presage.errors import DataError, StoreInUseError
 from presage.files import write_file
 from presage.journal.copying import WAL, bytes_of, copy_log
+from presage.journal.head_marker import EPOCH
 from presage.journal.interface import Head
 from presage.journal.rewriting import Rewriting, RewrittenLog, rewrite_log
 from presage.journal.sqlite import FILE, SqliteLog
@@ -46,6 +47,7 @@ def backup_folder(folder: Path, out: Path, progress: Progress) -> Head:
                 head = verify_chain(store, step)
         finally:
             store.close()
+        (waiting / EPOCH).unlink()  # it belongs to a folder, not to a log
         if not (waiting / WAL).stat().st_size:
             (waiting / WAL).unlink()  # it was moved into the file
     return head

@@ -14,7 +14,7 @@ from presage.service.dashboard.watcher import WatchedNames, Watcher, add_recent_
 from presage.service.features import check_servable, feature_encoder
 from presage.service.folders import folder_forecaster, horizons_of, open_folder
 from presage.service.learner.client import LearnerClient
-from presage.service.learner.snapshots import positions
+from presage.service.learner.snapshots import SnapshotNotes, chains_of
 from presage.service.limits import Limits
 from presage.service.service import LiveService, ServiceParts
 from presage.spaces import Instance
@@ -29,10 +29,8 @@ def open_service(task_file: Path, folder: Path, settings: Limits, clock: Callabl
     engine, horizons = core_for(folder_forecaster(folder)), horizons_of(task)
     store = SqliteLog(folder, digest)
     snapshots = folder / "snapshots"
-    known = [seq for seq in positions(snapshots) if 0 < seq <= store.head.seq] if snapshots.exists() else []
     try:
-        chains = {str(seq): chain.hex() for seq in known if (chain := store.chain_at(seq))}
-        learner = LearnerClient(engine, folder, snapshots, chains)
+        learner = LearnerClient(engine, folder, snapshots, chains_of(store, snapshots))
         learner.catch_up(store, horizons)
         watch = Watch(subject_of(engine.forecaster, horizons))
         add_recent_entries(watch, store)
@@ -44,7 +42,7 @@ def open_service(task_file: Path, folder: Path, settings: Limits, clock: Callabl
     names = WatchedNames(task.name, shown.name, shown.family, task.proxy().values, task.outcome.values)
     watcher = Watcher(watch, names)
     writer = Writer(store, horizons, clock, learner.teach, show=watcher.add_entries)
-    return LiveService(ServiceParts(task, engine, writer, learner, clock, watcher), settings)
+    return LiveService(ServiceParts(task, engine, writer, learner, clock, watcher, SnapshotNotes(snapshots)), settings)
 
 
 def _warm_up(engine: Core, parameters: Parameters) -> None:

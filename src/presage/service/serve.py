@@ -3,8 +3,8 @@
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Iterable
-from contextlib import ExitStack, closing
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +17,7 @@ from presage.service.http.access import Access, called, read_token
 from presage.service.http.app import create_app
 from presage.service.limits import Limits
 from presage.service.opening import open_service
+from presage.service.service import LiveService
 from presage.task.task import Task, load_task
 
 
@@ -64,12 +65,27 @@ def serve(
                 aside = history.refold_folder(file, folder, step)
             say(f"The log was rebuilt; the old one is in {aside}")
         with progress("reading the data folder", None):
-            service = held.enter_context(closing(open_service(file, folder, settings, _now)))
+            service = held.enter_context(_closed(open_service(file, folder, settings, _now), say))
         if old := other_revision(folder):
             say(f"Served by an older revision of the forecaster: {old}. Move to the current one with --refold.")
         for address in server.listen(sockets):
             say(f"Listening on {address}")
+        say(f"Log: {_head(service)}")
         return server.serve(create_app(service, loaded, settings, access), settings, sockets)
+
+
+@contextmanager
+def _closed(service: LiveService, say: Callable[[str], None]) -> Iterator[LiveService]:
+    """The service, closed in the end; its last words name the head of its log, for comparison with a backup."""
+    try:
+        yield service
+    finally:
+        service.close()
+        say(f"Stopped. Log: {_head(service)}")
+
+
+def _head(service: LiveService) -> str:
+    return f"{service.head.seq:,} entries, chain {service.head.chain.hex()}"
 
 
 def _task_file(task: str | Path | Task, held: ExitStack) -> Path:

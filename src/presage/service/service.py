@@ -16,14 +16,15 @@ from presage.forecasters.mixture import revisions_of
 from presage.joining.entries import NOTHING, EntryKind, FeedbackBody, LogEvent, Predicted, predicted_in
 from presage.joining.join import Bin, Decision, Known
 from presage.joining.lessons import proxy_learnt
-from presage.journal.appender import EventResult
-from presage.journal.interface import LogStore
+from presage.journal.appender import Appender, EventResult
+from presage.journal.interface import Head, LogStore
 from presage.journal.writer import Writer
 from presage.service.dashboard.drift import DriftState
 from presage.service.dashboard.watcher import Sample, Watcher
 from presage.service.folders import horizons_of
 from presage.service.interface import FeedbackRequest, PredictionRequest, ServiceNumbers
 from presage.service.learner.client import LearnerClient, ServedModel
+from presage.service.learner.snapshots import SnapshotNotes
 from presage.service.limits import Limits
 from presage.service.replies import PredictionReply, SignalReply, StateReply
 from presage.spaces import Array, Instance
@@ -49,6 +50,7 @@ class ServiceParts:
     learner: LearnerClient
     clock: Callable[[], int]
     watcher: Watcher
+    snapshots: SnapshotNotes
 
 
 class LiveService:
@@ -67,8 +69,7 @@ class LiveService:
         parts.learner.go_live(parts.writer.use_model)
         parts.watcher.start(self._sample)
         self._ticker = Thread(target=self._tick, name="presage-ticker", daemon=True)
-        if settings.clock == "wall":
-            self._ticker.start()
+        self._ticker.start()
 
     async def predict(self, requests: list[PredictionRequest]) -> list[PredictionReply]:
         """The predictions in the same order, each durable in the log."""
@@ -119,6 +120,11 @@ class LiveService:
             "weights": parts.engine.weights(parts.learner.model.parameters),
         }
 
+    @property
+    def head(self) -> Head:
+        """The last entry that is durable."""
+        return self._parts.writer.head
+
     def failed(self) -> str:
         """Empty, or why nothing can be kept any more."""
         return str(self._parts.writer.failed or "")
@@ -163,15 +169,16 @@ class LiveService:
         self._parts.watcher.close()
         if self._ticker.is_alive():
             self._ticker.join()
-        learn = self._parts.writer.counters.learn
-        chain = None
-        if learn and not self._parts.writer.failed:
-            chain = self._parts.writer.ask(lambda store: store.chain_at(learn)).result()
-        self._parts.writer.close()
-        if chain:
-            with suppress(StateFileError):  # of a learner that stopped: without a snapshot only time is lost
-                self._parts.learner.keep(chain)
+        self._parts.writer.close(self._keep_snapshot)
         self._parts.learner.close()
+
+    def _keep_snapshot(self, appender: Appender) -> None:
+        """Keep what is learnt when everything is written, and name it in the log; without it only time is lost."""
+        chain = appender.store.chain_at(appender.store.counters.learn)
+        if chain and appender.store.counters.learn:
+            with suppress(StateFileError, StoreFullError):  # of a learner that stopped, or a full disk
+                self._parts.learner.keep(chain)
+                self._parts.snapshots.take(appender)
 
     def _prediction_events(self, requests: list[PredictionRequest], model: ServedModel) -> tuple[list[LogEvent], Array]:
         """The events of the predictions that a model makes, and their log-probabilities [N, Y]."""
@@ -268,7 +275,11 @@ class LiveService:
     def _tick(self) -> None:
         while not self._stopping.wait(TICK):
             try:
-                self._parts.writer.tick(self._parts.clock()).result()
+                self._parts.writer.ask(lambda store: store.check_files()).result()
+                if self._parts.snapshots.any():
+                    self._parts.writer.call(self._parts.snapshots.take).result()
+                if self._settings.clock == "wall":
+                    self._parts.writer.tick(self._parts.clock()).result()
             except StoreFullError:
                 continue  # the next tick tries again
             except Exception:
