@@ -32,6 +32,7 @@ Point = tuple[str, int]
 def points(folder: Path, most: int) -> list[Point]:
     """Places all over the course of events: every call of the rare kinds, and evenly chosen ones of the others."""
     trace = folder.with_suffix(".trace")
+    assert run(module("tests.faults.script", folder.with_suffix(".first"))).returncode == 0  # which writes bytecode
     command = [*STRACE, "-o", str(trace), "-e", f"trace={','.join(CALLS)}", *module("tests.faults.script", folder)]
     assert run(command).returncode == 0
     calls = Counter(re.findall(r"^(\w+)\(", trace.read_text(), re.MULTILINE))

@@ -125,6 +125,17 @@ def test_what_is_left_is_what_would_be_there_had_the_rest_never_come(tmp_path: P
     source.close()
 
 
+def test_a_log_can_end_within_a_commit_of_its_parent(tmp_path: Path) -> None:
+    source = written(tmp_path / "source", 2, 40)
+    entries = [entry for entry in source.read(0, 10**6) if entry.id]
+    for until in range(50, 62):
+        log, _ = rewritten(source, tmp_path / f"target {until}", Rewriting(until))
+        left = [said(entry) for entry in entries if entry.seq <= until]
+        assert [said(entry) for entry in log.read(0, 10**6) if entry.id] == left
+        log.close()
+    source.close()
+
+
 def test_what_is_not_in_the_log_cannot_be_left_out(tmp_path: Path) -> None:
     source = written(tmp_path / "source", 2, 5)
     for what, wrong in (

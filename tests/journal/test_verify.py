@@ -174,6 +174,7 @@ def resealed(folder: Path) -> None:
     marker = HeadMarker(folder)
     for _ in range(2):  # in both slots
         marker.write(len(rows), chained)
+    (folder / "epoch").unlink()
     marker.close()
 
 

@@ -130,6 +130,36 @@ def test_a_restored_backup_is_served_and_goes_on(tmp_path: Path, presage: Presag
     assert told(presage("log", "verify", "--data", tmp_path / "data", "--json"))["entries"] > 0
 
 
+@pytest.mark.parametrize("deed", ["deleted", "replaced"])
+def test_a_service_whose_log_is_taken_away_stops_though_nothing_is_asked(deed: str, tmp_path: Path) -> None:
+    (tmp_path / "books.toml").write_text(TASK)
+    process = Process(tmp_path)
+    with Client(process.url, timeout=60) as client:
+        client.predict("emma", FEATURES)
+    if deed == "deleted":
+        shutil.rmtree(tmp_path / "data")
+    else:
+        shutil.copytree(tmp_path / "data", tmp_path / "copy")
+        (tmp_path / "data").rename(tmp_path / "away")
+        (tmp_path / "copy").rename(tmp_path / "data")
+    assert process.process.wait(60) == 3
+    assert process.process.stderr
+    assert "the log was deleted or replaced while it was in use" in process.process.stderr.read()
+    process.process.stderr.close()
+
+
+def test_an_old_backup_in_the_place_of_a_newer_history_is_refused_in_one_line(tmp_path: Path, presage: Presage) -> None:
+    acknowledged: list[str] = []
+    with loaded(tmp_path, acknowledged):
+        told(presage("log", "backup", "--data", tmp_path / "data", "--out", tmp_path / "copy", "--json"))
+    for name in (FILE, "head"):
+        shutil.copy(tmp_path / "copy" / name, tmp_path / "data" / name)
+    words = ("serve", "--port", 0, "--task", tmp_path / "books.toml", "--data", tmp_path / "data")
+    assert "is not the one that this folder had when it ended at entry" in refused(presage(*words))
+    (tmp_path / "data" / "epoch").unlink()
+    assert presage(*words).code == 0
+
+
 def losses(file: Path) -> list[tuple[object, ...]]:
     times = ", ".join(f"epoch_us({name}_at)" for name in ("shown", "proxy", "outcome"))
     query = f"SELECT id, {times}, proxy, outcome, loss, probabilities FROM '{file}' ORDER BY position"

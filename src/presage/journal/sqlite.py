@@ -348,15 +348,16 @@ class SqliteLog:
                 self._db.execute("ROLLBACK")
             self._sound = isinstance(error, apsw.FullError) or not isinstance(error, apsw.Error)
             raise
-        self._kinds |= {(entry.kind, entry.version) for entry in commit.entries}
-        self._notes += [entry.seq for entry in commit.entries if entry.kind > EntryKind.LEARN]
+        self._kinds.update((entry.kind, entry.version) for entry in commit.entries)
+        if commit.counters.notes > self._counters.notes:
+            self._notes += [entry.seq for entry in commit.entries if entry.kind > EntryKind.LEARN]
 
     def _write(self, commit: Commit, sealed: bytes) -> None:
         seq = self._head.seq
         self._db.executemany(self._sql.append, self._sql.rows(commit.entries, sealed))
-        new_kinds = {(entry.kind, entry.version): entry.seq for entry in reversed(commit.entries) if entry.version}
-        for kind in new_kinds.keys() - self._kinds:
-            self._db.execute(ADD_KIND, (*kind, new_kinds[kind]))
+        for kind in {(entry.kind, entry.version) for entry in commit.entries if entry.version} - self._kinds:
+            first = next(entry.seq for entry in commit.entries if (entry.kind, entry.version) == kind)
+            self._db.execute(ADD_KIND, (*kind, first))
         new = [(id, known) for id, known in commit.known.items() if known.first > seq]
         self._db.executemany(NAME, ((id, known.first) for id, known in new))
         self._db.executemany(ADD, (known for _, known in new))

@@ -81,6 +81,8 @@ def _closed(service: LiveService, say: Callable[[str], None]) -> Iterator[LiveSe
         yield service
     finally:
         service.close()
+        if why := service.failed():
+            say(f"Failed: {why}")
         say(f"Stopped. Log: {_head(service)}")
 
 
