@@ -1,9 +1,10 @@
 """The command `python -m benchmarks [NAME ...] [--json FILE]`: results to stdout, progress to stderr.
 
-`python -m benchmarks structure [FOLDER]` counts modules instead of measuring time, `python -m benchmarks ablation
-[LOG=TASK ...]` tells what each part of the default forecaster earns, `python -m benchmarks rivals FILE.json ...` makes
-a table of backtests, and `python -m benchmarks versions FOLDER` compares this version with the one checked out there,
-`python -m benchmarks verify FOLDER` its verification of a log.
+`python -m benchmarks structure [FOLDER]` counts modules instead of measuring time, `walk [FOLDER]` lists the modules
+that data passes, and `rivals FILE.json ...` makes a table of backtests. `versions FOLDER` compares this version with
+the one checked out there, `verify FOLDER` their verification of a log, and `log_bytes FOLDER LOG=TASK ...` what their
+logs take on the disk. Of the default forecaster, `ablation [LOG=TASK ...]` tells what each part earns, `regret` how
+near it is to the best single table, and `beside github|marketplace` how it does beside the paper's networks.
 """
 
 import argparse
@@ -21,6 +22,7 @@ import numpy as np
 
 from benchmarks import (
     ablation,
+    beside,
     device,
     experiment,
     figure_2,
@@ -28,7 +30,9 @@ from benchmarks import (
     install,
     instances,
     learner,
+    log_bytes,
     predict,
+    regret,
     river,
     scoring,
     service,
@@ -36,6 +40,7 @@ from benchmarks import (
     store,
     verify,
     versions,
+    walk,
 )
 from benchmarks.blocks import Tell
 from benchmarks.figures import HEADER, Figure
@@ -58,8 +63,20 @@ BENCHMARKS: dict[str, Callable[[Tell], Iterator[Figure]]] = {
     "install": install.figures,
 }
 
-BESIDE = {"versions": versions.figures, "verify": verify.figures}
-"""Those that run beside another version, in a folder that is named after them."""
+REPORTS: dict[str, Callable[[list[str]], Iterator[str]]] = {
+    "ablation": ablation.report,
+    "beside": beside.report,
+    "regret": regret.report,
+    "walk": lambda arguments: walk.report(Path(*arguments[:1])),
+}
+"""Texts with arguments of their own."""
+
+COMPARED: dict[str, Callable[[list[str], Tell], Iterator[Figure]]] = {
+    "versions": versions.figures,
+    "verify": verify.figures,
+    "log_bytes": log_bytes.figures,
+}
+"""Comparisons with another version, whose folder is the first argument."""
 
 ON_REQUEST = ("install",)
 """Those that run only when they are named."""
@@ -70,23 +87,24 @@ def main() -> None:
     if sys.argv[1:2] == ["structure"]:
         print(report(Path(*sys.argv[2:3])))
         return
-    if sys.argv[1:2] == ["ablation"]:
-        for line in ablation.report(sys.argv[2:]):
+    if sys.argv[1:2] and sys.argv[1] in REPORTS:
+        for line in REPORTS[sys.argv[1]](sys.argv[2:]):
             print(line, flush=True)
         return
     if sys.argv[1:2] == ["rivals"]:
         print(table([Path(file) for file in sys.argv[2:]]))
         return
+    if sys.argv[1:2] and sys.argv[1] in COMPARED:
+        print(HEADER)
+        for figure in COMPARED[sys.argv[1]](sys.argv[2:], _tell):
+            print(figure.line(), flush=True)
+        return
     chosen, file = _arguments()
     started = time.perf_counter()
     found = []
     print(HEADER)
-    compared: dict[str, Callable[[Tell], Iterator[Figure]]] = {}
-    if chosen[0] in BESIDE:
-        folder = Path(chosen.pop())
-        compared[chosen[0]] = lambda tell: BESIDE[chosen[0]](folder, tell)
     for name in chosen:
-        for figure in (BENCHMARKS | compared)[name](_tell):
+        for figure in BENCHMARKS[name](_tell):
             print(figure.line(), flush=True)
             found.append(figure.record())
     took = time.perf_counter() - started
@@ -105,8 +123,6 @@ def _arguments() -> tuple[list[str], Path | None]:
     )
     parser.add_argument("--json", type=Path, metavar="FILE", help="write the figures to this file, too")
     given = parser.parse_args()
-    if len(given.names) == 2 and given.names[0] in BESIDE:
-        return given.names, given.json
     unknown = [name for name in given.names if name not in BENCHMARKS]
     if unknown:
         parser.error(f"no benchmark is called {unknown[0]}; choose from {', '.join(BENCHMARKS)}")

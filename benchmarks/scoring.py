@@ -1,5 +1,6 @@
 """A million rows of a simulated shop: learnt by `presage.fit`, scored, and both in a process of their own."""
 
+import os
 import re
 import subprocess
 import sys
@@ -68,7 +69,7 @@ def _command(shop: Simulated, asked: Path, tell: Tell) -> Iterator[Figure]:
     learnt = ("--log", str(shop.log), "--task", str(shop.task))
     for name, words in {"log": learnt, "model": ("--model", str(model))}.items():
         tell(f"scoring/command-{name}")
-        runs = [_run("predict", str(asked), *words, "--out", str(out)) for _ in range(3)]
+        runs = [run_command("predict", str(asked), *words, "--out", str(out)) for _ in range(3)]
         took, peaks = zip(*runs, strict=True)
         yield Figure(f"scoring/command-{name}", spread(took), "s", f"{ROWS:,} rows, from start to end")
         yield Figure(f"scoring/peak-{name}", spread(peaks), "MiB", "of the same process")
@@ -78,13 +79,14 @@ def _rate(work: Callable[[], object]) -> Callable[[], float]:
     return lambda: ROWS / seconds(work)
 
 
-def _run(*words: str) -> tuple[float, float]:
-    """The seconds and the peak mebibytes of a command."""
+def run_command(*words: str, source: Path | None = None) -> tuple[float, float]:
+    """The seconds and the peak mebibytes of a command; from the sources in another folder if one is given."""
     told: list[str] = []
+    environment = os.environ | ({"PYTHONPATH": str(source)} if source else {})
 
     def run() -> None:
         command = [sys.executable, "-c", TYPED, *words]
-        told.append(subprocess.run(command, capture_output=True, text=True, check=True).stderr)
+        told.append(subprocess.run(command, env=environment, capture_output=True, text=True, check=True).stderr)
 
     took, peak = seconds(run), re.search(r"VmHWM:\s+(\d+) kB", told[0])
     assert peak, told

@@ -7,6 +7,7 @@ import re
 import signal
 import subprocess
 import sys
+import threading
 import time
 import urllib.request
 from collections.abc import Iterable, Iterator
@@ -31,6 +32,9 @@ BULKS = 2
 SETTLED = 1.0
 """Seconds in which a service that has something to do does something."""
 
+PAUSED, BEATING = 2.5, 0.02
+"""Seconds for which a stopped learner is stopped, and in between not."""
+
 _SHOP = load_task(TASK)
 PROXIES, OUTCOMES = _SHOP.proxy().values, _SHOP.outcome.values
 GENRES = ("crime", "love", "poems", "history", "science", "travel")
@@ -47,18 +51,31 @@ class Served(NamedTuple):
     @property
     def learner(self) -> int:
         """The id of the process that learns."""
-        children = Path(f"/proc/{self.process}/task/{self.process}/children").read_text().split()
-        return int(children[0])
+        lists = Path(f"/proc/{self.process}/task").glob("*/children")
+        return next(int(child) for children in lists for child in children.read_text().split())
 
     @contextmanager
     def learner_stopped(self) -> Iterator[None]:
-        """The learner does nothing until the end of the block; lessons are handed on and wait."""
-        learner = self.learner
-        os.kill(learner, signal.SIGSTOP)
+        """The learner does next to nothing until the end of the block; lessons are handed on and wait.
+
+        One that was never heard would be replaced: so it may beat now and then.
+        """
+        learner, end = self.learner, threading.Event()
+
+        def hold() -> None:
+            while not end.is_set():
+                os.kill(learner, signal.SIGSTOP)
+                end.wait(PAUSED)
+                os.kill(learner, signal.SIGCONT)
+                end.wait(BEATING)
+
+        thread = threading.Thread(target=hold)
+        thread.start()
         try:
             yield
         finally:
-            os.kill(learner, signal.SIGCONT)
+            end.set()
+            thread.join()
 
     def numbers(self) -> dict[str, float]:
         """What /metrics shows."""
@@ -81,11 +98,14 @@ class Served(NamedTuple):
 
 
 @contextmanager
-def served(source: Path | None = None) -> Iterator[Served]:
-    """A service on a new folder, until the end of the block; from the sources in another folder if one is given."""
+def served(source: Path | None = None, task: Path = TASK, data: Path | None = None) -> Iterator[Served]:
+    """A service until the end of the block; from the sources in another folder if one is given.
+
+    Its data lie in a new folder, or in `data`, which then stays.
+    """
     with TemporaryDirectory() as place:
-        folder = Path(place) / "data"
-        command = [sys.executable, "-c", ENTRY, "serve", "--task", str(TASK), "--data", str(folder), "--port", "0"]
+        folder = data or Path(place) / "data"
+        command = [sys.executable, "-c", ENTRY, "serve", "--task", str(task), "--data", str(folder), "--port", "0"]
         environment = os.environ | ({"PYTHONPATH": str(source)} if source else {})
         process = subprocess.Popen(command, env=environment, stderr=subprocess.PIPE, text=True)
         try:

@@ -47,9 +47,9 @@ for line in sys.stdin:
 """
 
 
-def figures(other: Path, tell: Tell) -> Iterator[Figure]:
+def figures(arguments: list[str], tell: Tell) -> Iterator[Figure]:
     """Entries checked in a second, in full and by the chain alone, against the full check of another version."""
-    sources = {"this": Path(__file__).parents[1] / "src", "other": other.resolve() / "src"}
+    sources = {"this": Path(__file__).parents[1] / "src", "other": Path(arguments[0]).resolve() / "src"}
     with ExitStack() as stack:
         place = Path(stack.enter_context(TemporaryDirectory()))
         tell(f"verify: writing {ENTRIES:,} entries")

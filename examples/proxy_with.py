@@ -1,4 +1,4 @@
-"""What a proxy told with a feature gains and costs, in a world with a known truth: `python -m examples.proxy_with`.
+"""What features that belong to the proxy gain and cost, in a world with a known truth: `python -m examples.proxy_with`.
 
 Titles have a length, and what is read of one within a day means something else for each length, or the same for all.
 Printed is the regret over each trial, and by how much `with` changes it, with a 95 % interval over paired trials.

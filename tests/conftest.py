@@ -78,6 +78,7 @@ EXPECTED_SKIPS = (
     "ibis",
     "power cuts",
     "a small disk",
+    "a small /dev/shm",
     "strace may not trace here",
     "the rivals extra is not installed",
 )

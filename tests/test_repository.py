@@ -1,10 +1,13 @@
 """The promises of the repository itself: public names, import contracts, and what is not in it."""
 
+import re
 import shutil
 import subprocess
 import sys
+import threading
 import tomllib
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -13,7 +16,8 @@ import presage.extend
 import presage.metrics
 import presage.rivals
 import presage.worlds
-from benchmarks.structure import report
+from benchmarks.structure import read_modules, report
+from benchmarks.walk import Steps
 
 ROOT = Path(__file__).parent.parent
 CONTRACT = (
@@ -95,3 +99,42 @@ def test_modules_importers_and_repeated_names_are_counted(tmp_path: Path) -> Non
         "modules that share a basename": "2",
         "class names in two or more modules": "1",
     }
+
+
+def test_a_walk_names_modules_when_they_are_first_called_and_nothing_below_what_it_leaves_out(tmp_path: Path) -> None:
+    source = tmp_path / "src"
+    names: dict[str, Any] = {}
+    for module, text in {
+        "reader": "def read(): return inner()\ndef inner(): return 1",
+        "joining.join": "def join(): return read() + read()",
+        "settings": "def check(): return join()",
+        "task.task": "def load_task(): return keep()",
+        "files": "def keep(): return 1",
+        "journal.log": "def write(): return load_task() + keep() + check()",
+    }.items():
+        path = source / "presage" / f"{module.replace('.', '/')}.py"
+        exec(compile(text, path, "exec"), names)
+    steps, before = Steps(source), sys.getprofile()
+    try:
+        steps.start()
+        names["read"]()
+        steps.on = True
+        names["load_task"]()
+        assert not steps.modules
+        names["write"]()
+        steps.on = False
+        names["load_task"]()
+    finally:
+        sys.setprofile(before)
+        threading.setprofile(None)
+    assert list(steps.modules) == ["journal.log", "files", "joining.join", "reader"]
+
+
+def test_walks_that_contributors_read_name_modules_that_are_there_and_count_them() -> None:
+    text, modules = (ROOT / "CONTRIBUTING.md").read_text(), {module.name for module in read_modules(ROOT)}
+    walks = re.findall(r"^now.*?, (\d+) modules.*?```text\n(.*?)```", text, re.MULTILINE | re.DOTALL)
+    assert len(walks) == 5
+    for count, walk in walks:
+        named = [name.strip() for name in walk.split("→")]
+        assert len(named) == int(count)
+        assert [name for name in named if f"presage.{name}" not in modules] == []

@@ -85,3 +85,9 @@ def test_errors_travel_between_processes() -> None:
 
     error = SymbolError("wrong", 3, "do this")
     assert str(pickle.loads(pickle.dumps(error))) == str(error)
+
+
+def test_a_number_beyond_float32_is_refused() -> None:
+    spaces = Spaces(Features(dense=2), 2, 2)
+    with pytest.raises(FeatureError, match=r"does not fit into float32: found 1e\+300; scale it"):
+        spaces.encode(Instance(np.zeros(0, np.int32), np.array([3.4e38, 1e300])))

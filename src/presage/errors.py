@@ -14,6 +14,7 @@
     │   └── RepeatedFeedbackError this feedback was given before
     ├── OutputError               a folder that cannot be written, or a full disk
     ├── StateFileError            a saved state that is damaged or belongs to another forecaster
+    ├── NotFiniteError            a probability or a parameter that is no finite number
     ├── StoreError                the durable log of a service
     │   ├── StoreFailedError      it can no longer be trusted to keep data: the process must end
     │   │   └── LogDamagedError   a recorded entry is missing or altered
@@ -101,6 +102,10 @@ class OutputError(PresageError):
 
 class StateFileError(PresageError):
     """A saved state that is damaged or belongs to another forecaster."""
+
+
+class NotFiniteError(PresageError):
+    """A probability or a parameter that is no finite number."""
 
 
 class StoreError(PresageError):

@@ -25,7 +25,7 @@ EXTRAS = {
         ("apsw", "httptools", "httpx", "prometheus_client", "starlette", "uvicorn"),
     ),
     "paper": Extra("the paper's experiments need more packages", ("jax", "joblib")),
-    "rivals": Extra("rivals need packages of their own", ("lightgbm", "vowpalwabbit", "river", "sklearn")),
+    "rivals": Extra("rivals need more packages", ("lightgbm", "vowpalwabbit", "river", "sklearn")),
 }
 """By name. A module that several bring is asked for by the first."""
 

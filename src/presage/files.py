@@ -12,6 +12,9 @@ from presage.errors import OutputError
 MARK = ".presage"
 """The file that marks a folder of results as ours: only such a folder is written into again."""
 
+_FILE, _FOLDER = {False: 0o666, True: 0o600}, {False: 0o777, True: 0o700}
+"""The permissions of what is made, private or not, before the umask of the process."""
+
 UNFINISHED = ".unfinished-"
 """How the names of folders begin in which files wait to be moved; a killed run leaves one behind."""
 
@@ -58,10 +61,20 @@ def check_folder(folder: Path) -> Path:
     return folder
 
 
-def make_folder(folder: Path) -> None:
-    """Make a folder, and any missing ones above it, durably."""
+def has_space(folder: Path, size: int) -> bool:
+    """Whether a file of this size can be written to a folder."""
+    try:
+        with tempfile.TemporaryFile(dir=folder) as probe:
+            os.posix_fallocate(probe.fileno(), 0, size)
+    except OSError:
+        return False
+    return True
+
+
+def make_folder(folder: Path, *, private: bool = False) -> None:
+    """Make a folder, and any missing ones above it, durably; a private one is for this user alone."""
     made = [path for path in (folder, *folder.parents) if not path.exists()]
-    folder.mkdir(parents=True, exist_ok=True)
+    folder.mkdir(_FOLDER[private], parents=True, exist_ok=True)
     for path in made:
         sync_folder(path.parent)
 
@@ -81,21 +94,21 @@ def sync_folder(folder: Path) -> None:
         os.close(directory)
 
 
-def write_file(path: Path, data: bytes) -> None:
-    """Write a file so that after a crash it is there whole or not at all."""
+def write_file(path: Path, data: bytes, *, private: bool = False) -> None:
+    """Write a file so that after a crash it is there whole or not at all; a private one is for this user alone."""
     unfinished = path.with_name(f"{path.name}.unfinished")
-    _write(unfinished, data)
+    _write(unfinished, data, private)
     unfinished.replace(path)
     sync_folder(path.parent)
 
 
-def write_together(folder: Path, files: dict[str, bytes]) -> list[Path]:
+def write_together(folder: Path, files: dict[str, bytes], *, private: bool = False) -> list[Path]:
     """The paths of the files, all written and synced aside and only then moved in; if writing fails none is."""
-    check_folder(folder).mkdir(parents=True, exist_ok=True)
+    check_folder(folder).mkdir(_FOLDER[private], parents=True, exist_ok=True)
     waiting = Path(tempfile.mkdtemp(prefix=UNFINISHED, dir=folder))
     try:
         for name, data in files.items():
-            _write(waiting / name, data)
+            _write(waiting / name, data, private)
         return [(waiting / name).replace(folder / name) for name in files]
     except OSError as error:
         remedy = f"free some space or choose another folder ({error.strerror})"
@@ -104,9 +117,9 @@ def write_together(folder: Path, files: dict[str, bytes]) -> list[Path]:
         shutil.rmtree(waiting, ignore_errors=True)
 
 
-def _write(path: Path, data: bytes) -> None:
+def _write(path: Path, data: bytes, private: bool) -> None:
     """Write a file that is on the disk when this returns."""
-    with path.open("wb") as file:
+    with open(path, "wb", opener=lambda name, flags: os.open(name, flags, _FILE[private])) as file:
         file.write(data)
         file.flush()
         os.fsync(file.fileno())

@@ -149,7 +149,12 @@ class Spaces:
         if not np.isfinite(dense).all():
             bad = dense[~np.isfinite(dense)][0]
             raise FeatureError("a dense feature is not finite", float(bad), "drop the row or fill the value in")
-        return Instance(symbols.astype(np.int32), dense.astype(np.float32))
+        with np.errstate(over="ignore"):
+            as_float32 = dense.astype(np.float32)
+        if not np.isfinite(as_float32).all():
+            bad = dense[~np.isfinite(as_float32)][0]
+            raise FeatureError("a dense feature does not fit into float32", float(bad), "scale it, or drop the row")
+        return Instance(symbols.astype(np.int32), as_float32)
 
 
 def whole_numbers(name: str, values: Any) -> Array:

@@ -16,12 +16,21 @@ class Counts(NamedTuple):
     flood: int  # events
     examples: int  # of the state machine
     steps: int  # of each
+    learners: int  # killed or stopped under load
 
 
 TIERS = {
-    "": Counts(kills=40, points=300, cuts=10, errors=20, flips=200, flood=100_000, examples=200, steps=50),
+    "": Counts(kills=40, points=300, cuts=10, errors=20, flips=200, flood=100_000, examples=200, steps=50, learners=6),
     "release": Counts(
-        kills=1000, points=2000, cuts=300, errors=150, flips=1000, flood=1_000_000, examples=2000, steps=60
+        kills=1000,
+        points=2000,
+        cuts=300,
+        errors=150,
+        flips=1000,
+        flood=1_000_000,
+        examples=2000,
+        steps=60,
+        learners=100,
     ),
 }
 

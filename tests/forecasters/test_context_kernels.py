@@ -3,13 +3,15 @@
 import numpy as np
 import pytest
 
-from presage.forecasters.contexts.kernels import REGRESSION_START, compiled, exp32, log32, scratch_for, start_state
+from presage.forecasters.contexts.arithmetic import exp32, log32
+from presage.forecasters.contexts.kernels import REGRESSION_START, scratch_for, start_state
 from presage.forecasters.contexts.layout import ContextLayout, ContextSettings
 from presage.forecasters.contexts.loops import predict_rows
 from presage.spaces import Array, Features, Spaces
+from tests.forecasters.reference_contexts import uncached
 
 
-@compiled
+@uncached
 def logs_and_exponentials(values: Array, logs: Array, exponentials: Array) -> None:
     for place in range(len(values)):
         logs[place] = log32(values[place])
@@ -58,4 +60,4 @@ def test_the_direct_member_is_the_formula_of_the_stack() -> None:
             for term, value in zip(room.terms, room.values, strict=True):
                 at = term + which * heads.lanes + heads.first[head]
                 sums = sums + REGRESSION_START * value * state.weights[at : at + 2]
-        np.testing.assert_allclose(room.chances[1], softmax(sums), rtol=1e-5)
+        np.testing.assert_allclose(room.chances[2], softmax(sums), rtol=1e-5)

@@ -24,7 +24,7 @@ from presage import (
 from presage.errors import SettingError
 from presage.forecasters.contract import Rows
 from presage.forecasters.residual_network import residual_inputs, residual_loss
-from presage.forecasters.towers import Layer, Tower, TowerPlan, Training, cross_entropy
+from presage.forecasters.towers import FAR, STEEP, Layer, Tower, TowerPlan, Training, bounded_slopes, cross_entropy
 from presage.spaces import Array
 from tests.problems import PLAIN, QUICK, episode
 
@@ -214,3 +214,58 @@ def test_hashed_symbols_keep_to_their_buckets() -> None:
     assert state.outcomes.rows.shape == (64, 40)
     dealt = Episode.fixed(np.arange(200) * 10**6, np.zeros(200, int), np.zeros(200, int), Delays(0, 1))
     assert play(direct_network(spaces, buckets=64), dealt, 0)[-1] < 0.5
+
+
+@pytest.mark.parametrize("optimiser", ["sgd", "adam"])
+@pytest.mark.parametrize("make", [direct_network, factored_network, residual_network])
+def test_no_number_makes_a_parameter_or_a_forecast_non_finite(make: Any, optimiser: str) -> None:
+    forecaster = make(DENSE, replay=QUICK, optimiser=optimiser, output_start="random", learning_rate=0.5, l2=0.0)
+    train = jax.jit(forecaster.rehearse)
+    for far in (9007199254740990, 1e38, 3.4e38, np.inf, 1e-45, 1e3):
+        state = forecaster.init(jax.random.key(0))
+        wild = np.array([far, -far, 0.0, far, 1.0], np.float32)
+        for seed in range(20):
+            batches = [rows(DENSE, seed=seed), rows(DENSE, seed=100 + seed)]
+            if seed % 3:
+                batches = [_with_row(batch, seed % 16, wild) for batch in batches]
+            state = train(state, *batches)
+        assert all(np.isfinite(part).all() for part in jax.tree.leaves(state)), far
+        served = jax.tree.map(np.asarray, state)
+        for value in (far, -far, 1.0):
+            x = Instance(np.zeros(0, np.int32), np.full(5, value, np.float32))
+            said = forecaster.predict(served, x).log_probabilities
+            assert np.isclose(np.exp(said).sum(), 1, atol=1e-3), "a distribution"
+            assert np.isfinite(forecaster.nowcast(served, x, np.int32(1))).all()
+
+
+def _with_row(batch: Rows, place: int, dense: Array) -> Rows:
+    numbers = np.array(batch.x.dense)
+    numbers[place] = dense
+    return batch._replace(x=batch.x._replace(dense=jnp.asarray(numbers)))
+
+
+def test_a_number_further_than_a_thousand_scales_says_no_more_and_a_nearer_one_is_itself() -> None:
+    plan = TowerPlan(Training(output_start="random"), DENSE.features, 2)
+    tower = jax.tree.map(np.asarray, plan.init(jax.random.key(0)))
+    weights = tower.layers[0]
+
+    def first(value: float) -> Array:
+        inputs = plan._inputs(Instance(np.zeros(0, np.int32), np.full(5, value, np.float32)), None)
+        return inputs @ weights.weights
+
+    assert np.array_equal(first(1e38), first(FAR))
+    assert np.array_equal(first(-np.inf), first(-FAR))
+    assert np.array_equal(first(999.5), np.full(5, 999.5, np.float32) @ weights.weights)
+
+
+def test_slopes_are_bounded_together_and_those_of_ordinary_rows_are_kept_bit_by_bit() -> None:
+    draw = np.random.default_rng(0)
+    slopes = Layer(jnp.asarray(draw.normal(size=(3, 4)), jnp.float32), jnp.asarray([0.1, -STEEP], jnp.float32))
+    kept = jax.jit(bounded_slopes)(slopes)
+    assert all(np.array_equal(ours, given) for ours, given in zip(kept, slopes, strict=True))
+    steep = bounded_slopes(Layer(*(1000 * part for part in slopes)))
+    assert np.abs(steep.biases).max() == pytest.approx(STEEP)
+    assert np.allclose(steep.weights, slopes.weights, rtol=1e-5), "one factor for all"
+    for bad in (np.nan, np.inf):
+        gone = bounded_slopes((slopes, jnp.asarray([bad])))
+        assert all((part == 0).all() for part in jax.tree.leaves(gone))

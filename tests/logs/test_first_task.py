@@ -112,6 +112,14 @@ def test_an_id_is_recognised_in_any_case_and_no_feature(tmp_path: Path, sales: S
     assert f"\n{name} = {{" not in text
 
 
+def test_of_two_ids_of_rows_the_shorter_name_is_taken(tmp_path: Path, sales: Sales) -> None:
+    ids: dict[str, Any] = {name: sales.draw.permutation(ROWS) for name in ("delivery_note_id", "id", "invoice_id")}
+    _, task, _ = drafted(
+        tmp_path, {**ids, "user": sales.words("u", 50), "at": sales.times(), "paid": flags(sales.sold)}
+    )
+    assert task.log.id == "id"
+
+
 def test_times_of_success_are_signals_and_a_status_that_knows_them_is_left_out(tmp_path: Path, sales: Sales) -> None:
     columns: dict[str, Any] = {
         "customer": sales.words("c", 60),
@@ -175,6 +183,17 @@ def test_numbers_that_are_signals_are_cut_by_numbers_that_a_service_can_use(tmp_
     assert shares.min() > 0.2
     assert 'score = { kind = "number" }' in text
     assert "# - the outcome: spent_60d is only the slowest of the signals, not named like one" in text
+
+
+def test_numbers_are_cut_by_what_the_earlier_half_of_the_log_holds(tmp_path: Path, sales: Sales) -> None:
+    spent = sales.draw.integers(0, 100, ROWS) + np.where(np.arange(ROWS) < ROWS // 2, 0, 10_000)
+    columns: dict[str, Any] = {
+        "shop": sales.words("s", 9), "shown_at": sales.times(), "click": flags(sales.clicked),
+        "click_at": sales.times(DAYS), "spent_60d": spent, "spent_60d_at": sales.times(60 * DAYS),
+    }  # fmt: skip
+    _, task, _ = drafted(tmp_path, columns)
+    assert task.outcome.cuts is not None
+    assert max(task.outcome.cuts.edges) < 100
 
 
 def test_a_few_long_delays_do_not_stretch_a_horizon(tmp_path: Path, sales: Sales) -> None:
@@ -329,7 +348,7 @@ def test_a_flag_beside_a_time_that_only_successes_have_is_one_signal_with_it(tmp
 def test_the_median_stands_in_for_a_number_that_is_missing(tmp_path: Path) -> None:
     lines = ["item,shown_at,heat,outcome,outcome_at"]
     for day in range(60):
-        heat = "n/a" if day % 6 == 0 else 20.5 + day
+        heat = "n/a" if day % 6 == 0 else 20.5 + day + 1000 * (day == 59)  # whose mean is far from most
         shown, known = np.datetime64("2024-01-01") + day, np.datetime64("2024-01-02") + day
         lines.append(f"i{day % 3},{shown},{heat},{('no', 'yes')[day % 2]},{known}")
     (tmp_path / "log.csv").write_text("\n".join(lines) + "\n")

@@ -285,6 +285,27 @@ def test_rows_of_one_day_may_agree_but_not_all_of_them_twice(tmp_path: Path) -> 
     assert [one.kind for one in found] == ["rows-twice"]
 
 
+def test_rows_of_one_day_may_share_what_no_other_day_has(tmp_path: Path) -> None:
+    given = shop()
+    days = given._replace(shown_at=given.shown_at // (24 * HOUR) * 24 * HOUR)
+    offers = [f"offer of day {at // (24 * HOUR)}" for at in days.shown_at]
+    assert read_with(days, tmp_path, CATEGORY, offers).warnings == ()
+
+
+def test_rows_of_one_day_may_mostly_come_in_pairs(tmp_path: Path) -> None:
+    given = shop()
+    days = given._replace(shown_at=given.shown_at // (24 * HOUR) * 24 * HOUR)
+    four_in_five = np.sort(np.r_[np.arange(ROWS), np.flatnonzero(np.arange(ROWS) % 5)])
+    assert read_with(days, tmp_path, CATEGORY, a_note(given), four_in_five).warnings == ()
+
+
+def test_a_sure_sign_of_what_mostly_happens_anyway_is_not_accused(tmp_path: Path) -> None:
+    given = shop()
+    assert 0.55 < 1 - given.sold.mean() < 0.75
+    looked = either(~given.sold & (given.draw.random(ROWS) < 0.4), "bounced", "none")
+    assert read_with(given, tmp_path, CATEGORY, looked).warnings == ()
+
+
 def test_clicks_of_one_second_may_agree_as_often_as_those_a_second_apart(tmp_path: Path) -> None:
     given = shop()
     seconds = np.sort(given.draw.integers(0, 600, ROWS)) * 1_000_000

@@ -1,4 +1,4 @@
-"""A proxy told with a feature is judged as both, and the card says what the feature adds."""
+"""A proxy with a feature of its own is judged as both, and the card says what the feature adds."""
 
 from dataclasses import replace
 

@@ -11,6 +11,7 @@ from presage.backtesting.leak_check import tampered_log
 from presage.backtesting.rival_scores import moved_by
 from presage.errors import DataError
 from presage.rivals import Rival, RivalLog, lightgbm, online, retrained, river, vw
+from presage.rivals.feature_matrix import feature_matrix
 from presage.rivals.rival import outcome_signal, outcomes_with_proxies, play_rival, proxy_signal
 from presage.rivals.scheduled_training import LEAST_ROWS, schedule, trainings
 from tests.problems import KINDS
@@ -152,6 +153,54 @@ def test_an_online_rival_learns_each_row_once_and_in_time(kind: str) -> None:
 
     said = said_by(online(Model(), name="model"), log)
     assert np.exp(said) == pytest.approx(1 / 4)
+
+
+def test_a_factored_online_rival_learns_outcomes_with_the_proxy_of_their_row() -> None:
+    log = rival_log("varying")
+    log.episode.x.symbols[:, 0] = np.arange(log.rows)
+    learnt: list[tuple[int, int, int]] = []
+
+    class Model:
+        """Keeps what it is given of rows that have a proxy."""
+
+        def __deepcopy__(self, memory: Any) -> "Model":
+            return self
+
+        def learn_one(self, x: dict[str, float], y: int) -> None:
+            row = next(int(name.removeprefix("column0=")) for name in x if name.startswith("column0="))
+            learnt.extend((row, int(name[-1]), y) for name in x if name in ("proxy=0", "proxy=1", "proxy=2"))
+
+        def predict_proba_one(self, x: dict[str, float]) -> dict[int, float]:
+            return {}
+
+    said_by(online(Model(), factored=True, name="model"), log)
+    both, one = outcomes_with_proxies(log).arrivals, log.episode
+    known = both.rows[: both.known[log.rows - 1]].tolist()
+    assert learnt == [(row, one.z[row], one.y[row]) for row in known]
+
+
+def test_a_factored_retrained_rival_is_told_rates_of_proxies_in_h_and_of_outcomes_in_g() -> None:
+    log = rival_log("fixed")
+    given: list[Any] = []
+
+    class Model(Recorder):
+        """Keeps the matrices that its copies are trained on."""
+
+        def __deepcopy__(self, memory: Any) -> "Model":
+            return Model()
+
+        def fit(self, values: Any, classes: Any) -> None:
+            given.append(values)
+            super().fit(values, classes)
+
+    said_by(retrained(Model(), factored=True, times=1, name="model"), log)
+    first, *_ = begins = trainings(log, (proxy_signal(log), outcomes_with_proxies(log)), schedule(1, None))
+    assert len(given) == 2 * len(begins)
+    for signal, values in ((proxy_signal(log), given[0]), (outcome_signal(log), given[1])):
+        known = outcomes_with_proxies(log) if signal.size == 4 else signal
+        rows = np.sort(known.arrivals.rows[: known.arrivals.known[first]])
+        expected = feature_matrix(log, signal, one_hot=True, first=first).values[rows]
+        assert (values[:, : expected.shape[1]] == expected).all()
 
 
 def test_trainings_are_as_far_apart_as_they_should_be() -> None:

@@ -3,7 +3,7 @@
 import socket
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from typing import NamedTuple
 
@@ -37,12 +37,15 @@ class Running(NamedTuple):
 
 @contextmanager
 def running(
-    limits: Limits | None = None, access: Access | None = None, service: FakeService | None = None
+    limits: Limits | None = None,
+    access: Access | None = None,
+    service: FakeService | None = None,
+    proxies: Iterable[str] = (),
 ) -> Iterator[Running]:
     """A server with a service in memory, until the end of the block."""
     service = service or FakeService(books())
     limits = limits or Limits()
-    server = create_server(create_app(service, books(), limits, access), limits)
+    server = create_server(create_app(service, books(), limits, access), limits, proxies)
     sockets = bind("127.0.0.1", 0, None)
     listen(sockets)
     port = int(sockets[0].getsockname()[1])

@@ -3,6 +3,7 @@
 import asyncio
 import subprocess
 import sys
+import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -10,7 +11,7 @@ from pathlib import Path
 from presage.errors import BusyError, StoreFailedError, StoreFullError
 from presage.journal.appender import EventResult
 from presage.service.http.app import create_app
-from presage.service.http.server import bind, listen, serve
+from presage.service.http.server import Grace, bind, listen, serve
 from presage.service.interface import FeedbackRequest
 from presage.service.limits import Limits
 from tests.service.fake import FakeService, books
@@ -35,9 +36,9 @@ class FailingService(FakeService):
 
 
 @contextmanager
-def serving() -> Iterator[tuple[subprocess.Popen[str], str]]:
+def serving(grace: float = 60.0, *further: str) -> Iterator[tuple[subprocess.Popen[str], str]]:
     """The process, and the address it listens at."""
-    command = [sys.executable, "-m", "tests.service.serving"]
+    command = [sys.executable, "-m", "tests.service.serving", str(grace), *further]
     pipe = subprocess.PIPE
     process = subprocess.Popen(command, stdin=pipe, stdout=pipe, stderr=pipe, text=True, cwd=ROOT)
     assert process.stdout
@@ -49,12 +50,18 @@ def serving() -> Iterator[tuple[subprocess.Popen[str], str]]:
         process.communicate()
 
 
-def main() -> int:
+def main(seconds: str, *further: str) -> int:
+    """Serve until the end; with "stuck", what comes after the server takes for ever."""
     sockets = bind("127.0.0.1", 0, None)
     sys.stdout.write(f"{listen(sockets)[0]}\n")
     sys.stdout.flush()
-    return serve(create_app(FailingService(books()), books()), Limits(), sockets)
+    limits = Limits(grace=float(seconds))
+    with Grace(limits.grace) as grace:
+        code = serve(create_app(FailingService(books()), books()), limits, sockets, grace=grace)
+        if further == ("stuck",):
+            threading.Event().wait()
+    return code
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(main(*sys.argv[1:]))

@@ -21,8 +21,9 @@ from presage.journal.readers import read_lessons
 from presage.journal.sqlite import SqliteLog
 from presage.service.folders import horizons_of, open_folder, task_forecaster
 from presage.service.interface import FeedbackRequest, PredictionRequest
-from presage.service.learner import client as teacher
+from presage.service.learner import child, messages
 from presage.service.learner.folding import LogFold
+from presage.service.learner.heartbeat import Heart
 from presage.service.learner.process import run_learner
 from presage.service.learner.shared_parameters import SharedParameters
 from presage.service.learner.snapshots import KEPT
@@ -115,7 +116,7 @@ def test_a_folder_of_another_task_is_refused_with_the_difference(tmp_path: Path)
 def test_snapshots_are_kept_as_it_goes_and_the_last_one_is_taken_up(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(teacher, "SNAPSHOT", 50)
+    monkeypatch.setattr(child, "SNAPSHOT", 50)
     service = opened(tmp_path, "residual-table-shrunk")
     in_step(service, happenings(200))
     lived = service.digest()
@@ -184,25 +185,27 @@ def test_a_wrong_snapshot_of_the_right_shape_is_not_taken_up_and_nothing_but_tim
 def test_parameters_are_never_written_over_while_they_are_in_use(tmp_path: Path) -> None:
     """Each are published in the copy that is not in use; the ones before stay as they were until the next."""
     engine = core_for(task_forecaster(load_task(write_task(tmp_path, "residual-table-shrunk"))))
-    shared = SharedParameters(engine.layouts, tmp_path / "memory", create=True)
+    shared = SharedParameters(engine.layouts)
     symbols = np.array([1, 2], np.int32).tobytes()
     inbox, outbox, learner = BytesIO(), BytesIO(), LogFold(engine)
-    teacher.send(inbox, ["begin", {}])
+    messages.send(inbox, ["begin", {}])
+    messages.send(inbox, ["publish"])
     published = [[part.copy() for part in learner.learning.parameters()]]
     for seq in (2, 4, 6):
         lesson = Lesson(seq - 1, EntryKind.PROXY, symbols, b"", b"", 1, seq - 1, -1, 0, seq - 1)
-        teacher.send(inbox, ["lessons", [lesson]])
-        teacher.send(inbox, ["learn", seq, seq])
+        for message in (["lessons", [lesson]], ["fold", seq, seq], ["publish"]):
+            messages.send(inbox, message)
         learner.take([lesson])
         learner.learn(seq, seq)
         published.append([part.copy() for part in learner.learning.parameters()])
     inbox.seek(0)
-    run_learner(engine, tmp_path / "memory", tmp_path / "snapshots", inbox, outbox)
+    run_learner(engine, shared.descriptor, tmp_path / "snapshots", inbox, Heart(outbox))
     outbox.seek(0)
-    told = [message for message in iter(lambda: teacher.receive(outbox), None) if message[0] == "published"]
-    copies = [copy for _, _, copy, _ in told]
+    told = [message for message in iter(lambda: messages.receive(outbox), None) if message[0] == "published"]
+    copies = [copy for _, _, copy in told]
     assert len(copies) == len(published) == 4
     assert all(one != other for one, other in pairwise(copies))
     for copy, expected in zip(copies[-2:], published[-2:], strict=True):
         for part, own in zip(shared.copy(copy), expected, strict=True):
             assert np.array_equal(part, own)
+    shared.close_descriptor()

@@ -4,7 +4,8 @@ import json
 
 import pytest
 
-from presage.service.http.access import Access
+from presage.errors import SettingError
+from presage.service.http.access import Access, read_origins
 from presage.service.http.app import create_app
 from tests.service.asking import Asking
 from tests.service.fake import EMMA, FakeService, books
@@ -72,6 +73,44 @@ def test_a_request_for_another_host_is_refused(ask: Asking, service: FakeService
 @pytest.mark.parametrize("host", ["localhost", "LOCALHOST:8000", "127.0.0.1", "127.0.0.1:1", "[::1]:8000", "[::1]"])
 def test_a_request_for_this_machine_is_answered(ask: Asking, host: str) -> None:
     assert ask.post("/v1/predictions", EMMA, headers={"host": host}).status_code == 200
+
+
+@pytest.mark.parametrize(
+    "origin",
+    ["https://evil.example", "null", "", "http://localhost:81", "http://127.0.0.1", "localhost", "file://", "http://localhost/",
+     "https://localhost:80", "ftp://localhost", "http://localhost@evil.example", "https://allowed.example:8443"],
+)  # fmt: skip
+def test_a_page_of_another_origin_is_refused_whatever_it_asks_for(service: FakeService, origin: str) -> None:
+    ask = Asking(create_app(service, books(), access=Access(origins=("https://allowed.example",))))
+    for method, path in (("POST", "/v1/predictions"), ("GET", "/v1/model"), ("GET", "/healthz"), ("GET", "/")):
+        answer = ask(method, path, json=EMMA, headers={"origin": origin})
+        assert (answer.status_code, answer.json()["type"]) == (403, "urn:presage:origin")
+        assert "access-control-allow-origin" not in answer.headers
+    assert service.head == 0
+
+
+@pytest.mark.parametrize(
+    ("host", "origin"),
+    [
+        ("localhost", "http://localhost"), ("localhost", "https://localhost"), ("localhost:443", "https://localhost"),
+        ("localhost:8000", "http://localhost:8000"), ("LOCALHOST:8000", "http://localhost:8000"),
+        ("[::1]:8000", "http://[::1]:8000"), ("localhost", "https://allowed.example"),
+    ],
+)  # fmt: skip
+def test_a_page_of_its_own_or_an_allowed_origin_is_answered(service: FakeService, host: str, origin: str) -> None:
+    ask = Asking(create_app(service, books(), access=Access(origins=("https://allowed.example",))))
+    assert ask.post("/v1/predictions", EMMA, headers={"host": host, "origin": origin}).status_code == 200
+
+
+def test_two_origins_are_refused(ask: Asking) -> None:
+    headers = [("host", "localhost"), ("origin", "http://localhost"), ("origin", "http://localhost")]
+    assert ask.get("/v1/model", headers=headers).status_code == 403
+
+
+@pytest.mark.parametrize("origin", ["shop.example", "https://shop.example/", "https://Shop.example", "*", "null"])
+def test_what_is_no_origin_cannot_be_allowed(origin: str) -> None:
+    with pytest.raises(SettingError, match="not the origin of a page"):
+        read_origins([origin])
 
 
 def test_a_query_is_refused(ask: Asking, service: FakeService) -> None:

@@ -9,9 +9,13 @@ from urllib.parse import quote
 
 import httpx
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from presage.errors import BusyError, StoreFailedError, StoreFullError
 from presage.service.http.app import create_app
+from presage.service.http.problems import RefusalError
+from presage.service.http.requests import Reader
 from presage.service.interface import PredictionRequest
 from presage.service.limits import Limits
 from tests.service.asking import JSON, NDJSON, Asking
@@ -342,3 +346,50 @@ def test_a_bulk_gives_others_a_turn_while_it_is_read(service: FakeService) -> No
 
     asyncio.run(both())
     assert order == ["/v1/predictions", "/v1/events"]
+
+
+@pytest.mark.parametrize("filling", [b"\n", b" \n", b"\r\n", b" "], ids=["newlines", "blank", "line ends", "spaces"])
+def test_other_requests_get_a_turn_within_every_few_bytes_of_blank_lines(service: FakeService, filling: bytes) -> None:
+    """What is read in one turn of the loop; eight million newlines in one turn held it for a second."""
+    event = b'{"kind":"proxy","id":"last","value":"some"}'
+    body = filling * (1_000_000 // len(filling)) + b"\n" + event
+    reader = Reader(books(), Limits())
+    parts = list(reader.parts(body))
+    assert parts[-1] == [(body.count(b"\n") + 1, event)]
+    assert sum(map(len, parts)) == 1
+    if filling != b" ":
+        assert len(parts) > 14
+    turns = 0
+
+    async def ask() -> httpx.Response:
+        nonlocal turns
+        app = create_app(service, books())
+        async with httpx.AsyncClient(transport=httpx.ASGITransport(app), base_url="http://localhost") as client:
+            asked = asyncio.create_task(client.post("/v1/events", content=body, headers=NDJSON))
+            while not asked.done():
+                turns += 1
+                await asyncio.sleep(0)
+            return await asked
+
+    assert asyncio.run(ask()).json()["accepted"] == 1
+    assert turns > len(parts)
+
+
+@given(st.lists(st.sampled_from([b"", b" ", b"\r", b"a", b"bb ", b"c" * 9]), max_size=30), st.integers(1, 12))
+def test_lines_are_the_same_however_a_bulk_is_cut(lines: list[bytes], part: int) -> None:
+    body = b"\n".join(lines)
+    expected = [(number, line) for number, line in enumerate(lines, 1) if line.strip()]
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("presage.service.http.requests.PART", part)
+        found = Reader(books(), Limits()).parts(body)
+        if expected:
+            assert [line for some in found for line in some] == expected
+        else:
+            with pytest.raises(RefusalError):
+                list(found)
+
+
+def test_a_bulk_of_too_many_lines_is_refused_before_it_is_read_to_its_end(service: FakeService) -> None:
+    parts = Reader(books(), Limits(bulk_events=10)).parts(b"x\n" * 1_000_000)
+    with pytest.raises(RefusalError, match="a bulk of more than 10"):
+        next(parts)

@@ -5,13 +5,16 @@ import re
 import select
 import socket
 from collections.abc import Iterator
+from contextlib import ExitStack
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import pytest
 
 from presage.errors import SettingError
 from presage.service.http.access import called, read_token
+from presage.service.http.admission import Admission
+from presage.service.http.deadlines import AHEAD, PIECE, PunctualProtocol
 from presage.service.http.server import bind
 from presage.service.limits import Limits, limits
 from tests.service.running import PATIENCE, Running, posted, read_all, running, until
@@ -160,16 +163,103 @@ def test_a_client_that_waits_for_leave_to_send_too_much_gets_none(small: Running
         assert read_all(made).startswith(b"HTTP/1.1 413 ")
 
 
-def test_one_connection_too_many_is_closed_and_the_others_go_on(small: Running) -> None:
-    until(lambda: not small.server.server_state.connections)
-    made = [socket.create_connection(("127.0.0.1", small.port)) for _ in range(SMALL.connections)]
-    until(lambda: len(small.server.server_state.connections) == SMALL.connections)
-    with small.connection() as refused:
-        assert read_all(refused) == b""
-    made[0].sendall(b"GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n")
-    assert status(made[0].recv(65536)) == 200
-    for each in made:
-        each.close()
+def ask(made: socket.socket, path: str) -> bytes:
+    """All that is answered to one request, after which the connection is closed."""
+    made.sendall(b"GET %b HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n" % path.encode())
+    return read_all(made)
+
+
+def test_idle_connections_of_one_address_leave_room_for_others_and_health_is_always_answered() -> None:
+    with running(Limits(connections=9, connections_per_address=3)) as made, ExitStack() as idle:
+        connections = made.server.server_state.connections
+        for _ in range(50):
+            idle.enter_context(made.connection())
+        until(lambda: len(connections) == 50)
+        for path in ("/healthz", "/readyz"):
+            with made.connection() as probe:
+                assert status(ask(probe, path)) == 200
+        with made.connection() as refused:
+            answer = ask(refused, "/v1/model")
+        assert status(answer) == problem(answer)["status"] == 429
+        assert b"retry-after: 1\r\n" in answer
+        with socket.create_connection(("127.0.0.1", made.port), PATIENCE, ("127.0.0.2", 0)) as other:
+            assert status(ask(other, "/v1/model")) == 200
+
+
+def test_a_declared_proxy_may_use_every_connection_and_only_these() -> None:
+    limits = Limits(connections=5, connections_per_address=1)
+    with running(limits, proxies=["127.0.0.0/30"]) as made, ExitStack() as kept:
+        held = [kept.enter_context(made.connection()) for _ in range(5)]
+        until(lambda: len(made.server.server_state.connections) == 5)
+        with made.connection() as refused:
+            assert status(ask(refused, "/v1/model")) == 429
+        for each in held:
+            each.sendall(b"GET /v1/model HTTP/1.1\r\nHost: localhost\r\n\r\n")
+        assert [status(each.recv(65536)) for each in held] == [200] * 5
+        kept.close()
+        until(lambda: not made.server.server_state.connections)
+        with made.connection() as admitted:
+            assert status(ask(admitted, "/v1/model")) == 200
+
+
+def test_connections_beyond_the_limits_are_closed_and_those_within_stay() -> None:
+    with running(Limits(connections_per_address=1)) as made, made.connection() as first:
+        until(lambda: made.server.server_state.connections)
+        with made.connection() as spare:
+            assert read_all(spare) == b""
+        assert status(ask(first, "/v1/model")) == 200
+
+
+def test_beyond_what_may_wait_for_a_probe_the_oldest_connection_is_closed() -> None:
+    class Kept:
+        closed = False
+
+        def cut(self) -> None:
+            self.closed = True
+
+    admission = Admission(Limits(connections=1))
+    assert [admission.admit(address) for address in ("192.0.2.1", "192.0.2.2")] == [True, False]
+    kept = [Kept() for _ in range(admission.spare_most + 3)]
+    for each in kept:
+        admission.keep_spare(each)
+    assert [each.closed for each in kept] == [True] * 3 + [False] * admission.spare_most
+
+
+def test_addresses_of_one_ipv6_network_count_as_one() -> None:
+    admission = Admission(Limits(connections_per_address=1))
+    assert admission.admit("2001:db8::1")
+    assert not admission.admit("2001:db8::ffff:2")
+    assert admission.admit("2001:db8:0:1::1")
+    admission.leave("2001:db8::1")
+    assert admission.admit("2001:db8::ffff:2")
+
+
+def test_what_is_no_address_of_a_proxy_is_refused_in_words() -> None:
+    with pytest.raises(SettingError, match="not the address of a proxy: found 'nginx'"):
+        Admission(Limits(), ["nginx"])
+
+
+def test_requests_sent_ahead_are_read_once_and_parsed_as_their_turn_comes() -> None:
+    """What one connection may make the service hold, however much it sends: one read, and some 60 requests."""
+    request = b"GET /healthz HTTP/1.1\r\nHost: a\r\n\r\n"
+    ahead, answers, held = bytearray(request * (4_000_000 // len(request))), 0, [(0, 0)]
+    with running() as made, made.connection() as client:
+        until(lambda: made.server.server_state.connections)
+        (connection,) = cast(set[PunctualProtocol], made.server.server_state.connections)
+        client.setblocking(False)
+        while answers < 3000:
+            _, writable, _ = select.select([], [client], [], 0)
+            if writable and ahead:
+                del ahead[: client.send(ahead[:100_000])]
+            readable, _, _ = select.select([client], [], [], 0)
+            if readable:
+                answers += client.recv(1 << 20).count(b"HTTP/1.1 ")
+            held.append((len(connection.pipeline), len(connection.unparsed)))
+        with made.connection() as probe:
+            assert status(ask(probe, "/healthz")) == 200
+        assert connection in made.server.server_state.connections, "it was answered among them"
+    assert 0 < max(requests for requests, _ in held) <= AHEAD + PIECE // len(request) + 1
+    assert 0 < max(size for _, size in held) <= 512 * 1024
 
 
 def test_bodies_that_are_too_much_together_are_answered_429() -> None:
@@ -265,6 +355,7 @@ def test_a_service_on_all_addresses_must_be_told_its_names() -> None:
 @pytest.mark.parametrize("content", ["", "short", "with a space in it!", "x" * 501, "\x00" * 20, "pässwörd-pässwörd"])
 def test_a_token_file_without_a_token_is_refused(tmp_path: Path, content: str) -> None:
     (tmp_path / "token").write_text(content)
+    (tmp_path / "token").chmod(0o600)
     with pytest.raises(SettingError, match="token"):
         read_token(tmp_path / "token")
 

@@ -1,4 +1,4 @@
-"""A service whose proxy is told with a feature: predictions and now-casts are those of a backtest of its log."""
+"""A service whose proxy has a feature of its own: predictions and now-casts are those of a backtest of its log."""
 
 import json
 from pathlib import Path

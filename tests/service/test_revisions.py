@@ -169,7 +169,7 @@ def test_the_learner_of_a_service_on_an_old_folder_has_its_revision(
     ("kind", "revisions"),
     [
         ("direct-table", {"direct-table": 1}),
-        ("mixture", {"mixture": 2}),
+        ("mixture", {"mixture": 3}),
         ("factored-network", {"factored-network": 2}),
     ],
 )
@@ -310,8 +310,19 @@ def test_when_the_mixture_changes_its_old_folders_are_refused_or_served_by_a_kep
     with monkeypatch.context() as dropped:
         dropped.setitem(named.KEPT, "mixture", ())
         for folder in folders:
-            with pytest.raises(OtherRevisionError, match=r"mixture revision 1 \(now 2\).*; rebuild .* --refold"):
+            with pytest.raises(OtherRevisionError, match=r"mixture revision 1 \(now 3\).*; rebuild .* --refold"):
                 folder_forecaster(folder)
     for folder in folders:
         assert folder_forecaster(folder).revision == 1
         assert not up_to_date(folders[0] / TASK, folder)
+
+
+def test_a_folder_with_the_longer_memos_of_the_second_mixture_is_refused(tmp_path: Path, presage: Presage) -> None:
+    task_file = write_task(tmp_path, "mixture")
+    open_folder(task_file, tmp_path / "data")
+    (tmp_path / "data" / FORECASTER).write_text('{"name": "mixture", "revisions": {"mixture": 2}}')
+    assert refused(presage("serve", "--port", 0, "--task", task_file, "--data", tmp_path / "data")) == (
+        "presage: the data folder was made with an old revision of the forecaster that this version no longer has: "
+        "found 'mixture revision 2 (now 3)'; rebuild the folder with `presage serve --refold`, or use the version of "
+        "presage that made it"
+    )

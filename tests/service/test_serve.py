@@ -2,11 +2,13 @@
 
 import itertools
 import json
+import os
 import re
 import signal
 import subprocess
 import sys
 import threading
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -19,6 +21,7 @@ from presage.service.folders import task_digest
 from presage.service.limits import limits
 from tests.cli.typed import Presage
 from tests.service.fake import FEATURES, TASK
+from tests.service.running import until
 
 KILLS = 4
 
@@ -28,6 +31,9 @@ def serve(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.Captur
     (tmp_path / "books.toml").write_text(TASK)
     (tmp_path / "short").write_text("short\n")
     (tmp_path / "token").write_text("right-right-right\n")
+    (tmp_path / "open").write_text("right-right-right\n")
+    for name, mode in (("short", 0o600), ("token", 0o640), ("open", 0o644)):
+        (tmp_path / name).chmod(mode)
     monkeypatch.chdir(tmp_path)
     return Presage(monkeypatch, capsys, "serve", "--task", "books.toml", "--data", "data")
 
@@ -42,6 +48,9 @@ def serve(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.Captur
         (["--host", "192.0.2.1", "--token-file", "token"], "cannot be used"),
         (["--token-file", "short"], "has no valid token"),
         (["--token-file", "nowhere"], "cannot be read"),
+        (["--token-file", "open"], "found 'open, mode 0644'; run chmod 600 open"),
+        (["--allow-origin", "shop.example"], "not the origin of a page"),
+        (["--proxy", "nginx"], "not the address of a proxy"),
         (["--task", "nowhere.toml"], "nowhere.toml"),
         (["--body-bytes", "0"], "body_bytes"),
         (["--request-seconds", "-1"], "request_seconds"),
@@ -78,6 +87,13 @@ class Process:
         assert told
         self.url = told[0]
 
+    def learners(self) -> list[int]:
+        """The ids of its learners: one, or none while it is replaced."""
+        lists = Path(f"/proc/{self.process.pid}/task").glob("*/children")
+        with suppress(OSError):  # it, or one of its threads, has ended
+            return [int(child) for children in lists for child in children.read_text().split()]
+        return []
+
     def end(self, sent: signal.Signals) -> int:
         """Its exit code after a signal; a process that ends by itself has nothing to report."""
         self.process.send_signal(sent)
@@ -102,6 +118,51 @@ def test_a_service_keeps_what_it_was_told_when_it_is_started_again(tmp_path: Pat
             statuses.append(client.outcome("emma", "left").status)
         assert process.end(signal.SIGTERM) == 0
     assert statuses == ["accepted", "accepted", "repeated", "repeated"]
+
+
+@pytest.mark.long
+def test_a_service_ends_with_its_learner_stopped_and_leaves_no_process(tmp_path: Path) -> None:
+    (tmp_path / "books.toml").write_text(TASK)
+    process = Process(tmp_path)
+    with Client(process.url, timeout=60) as client:
+        client.predict("emma", FEATURES)
+        client.outcome("emma", "left")
+    (learner,) = process.learners()
+    os.kill(learner, signal.SIGSTOP)
+    assert process.end(signal.SIGTERM) == 0
+    until(lambda: not Path(f"/proc/{learner}").exists())
+
+
+@pytest.mark.long
+def test_a_learner_ends_when_its_service_was_killed(tmp_path: Path) -> None:
+    (tmp_path / "books.toml").write_text(TASK)
+    process = Process(tmp_path)
+    (learner,) = process.learners()
+    process.end(signal.SIGKILL)
+    until(lambda: not Path(f"/proc/{learner}").exists())
+
+
+@pytest.mark.long
+def test_a_service_whose_learners_are_killed_again_and_again_ends_with_a_reason(tmp_path: Path) -> None:
+    (tmp_path / "books.toml").write_text(TASK)
+    process = Process(tmp_path)
+    killed = set()
+
+    def end_learners() -> bool:
+        for learner in process.learners():
+            with suppress(ProcessLookupError):
+                os.kill(learner, signal.SIGKILL)
+            killed.add(learner)
+        return process.process.poll() is not None
+
+    until(end_learners)
+    assert process.process.returncode == 3
+    assert process.process.stderr
+    told = process.process.stderr.read().splitlines()
+    process.process.stderr.close()
+    assert "killed by SIGKILL" in told[0]
+    assert "no learner runs any more" in told[-1]
+    assert len(killed) > 1
 
 
 def post_without_end(client: Client, name: str, acknowledged: list[str], killer: threading.Timer) -> None:

@@ -3,13 +3,14 @@
 import signal
 import socket
 import threading
+from contextlib import ExitStack
 from pathlib import Path
 from subprocess import Popen
 
 import httpx
 import pytest
 
-from tests.service.running import until
+from tests.service.running import posted, until
 from tests.service.serving import serving
 
 pytestmark = pytest.mark.long
@@ -50,11 +51,35 @@ def test_a_signal_ends_it_with_its_code_after_the_requests_under_way(sent: signa
         assert process.stderr.read() == ""
 
 
+@pytest.mark.parametrize("unfinished", ["a request", "the rest"])
+@pytest.mark.parametrize(("sent", "code"), [(signal.SIGTERM, 0), (signal.SIGINT, 130)])
+def test_it_ends_when_its_grace_is_over_whatever_is_unfinished(
+    sent: signal.Signals, code: int, unfinished: str
+) -> None:
+    with serving(1.5, "stuck" if unfinished == "the rest" else "") as (process, url), ExitStack() as open_until_the_end:
+        assert feed(url, "a").status_code == 200
+        if unfinished == "a request":
+            asking = open_until_the_end.enter_context(socket.create_connection(("127.0.0.1", httpx.URL(url).port or 0)))
+            asking.sendall(posted("/v1/proxies", b'{"id":"slow","value":"some"}'))
+            with httpx.Client(base_url=url, trust_env=False, timeout=60) as client:
+                until(lambda: "presage_http_requests_under_way 2.0" in client.get("/metrics").text)
+        process.send_signal(sent)
+        assert process.wait(60) == code
+        assert process.stderr
+        assert process.stderr.read().splitlines()[-1].startswith("Stopped after 1.5 seconds (--grace)")
+
+
 def test_a_store_that_failed_is_answered_503_and_ends_the_process() -> None:
     with serving() as (process, url):
         answer = feed(url, "failed")
         assert answer.status_code == 503
         assert answer.json()["remedy"] == "replace the disk"
+        assert process.wait(60) == 3
+
+
+def test_after_its_store_failed_it_ends_when_its_grace_is_over_too() -> None:
+    with serving(1.5, "stuck") as (process, url):
+        assert feed(url, "failed").status_code == 503
         assert process.wait(60) == 3
 
 

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from presage.errors import BusyError, StateFileError, StoreFailedError, StoreFullError
+from presage.errors import BusyError, StoreFailedError, StoreFullError
 from presage.joining.join import Decision
 from presage.journal.appender import Appender, CommitGroup
 from presage.journal.interface import Commit, Head
@@ -17,6 +17,7 @@ from presage.journal.sqlite import SqliteLog
 from presage.service import service as core
 from presage.service.http.app import create_app
 from presage.service.interface import FeedbackRequest, PredictionRequest
+from presage.service.learner import heartbeat
 from presage.service.learner.snapshots import positions
 from presage.service.limits import Limits
 from presage.service.opening import open_service
@@ -39,7 +40,9 @@ def opened(folder: Path, clock: Callable[[], int] = lambda: START, kind: str = "
 
 
 def learner(service: LiveService) -> int:
-    return service._parts.learner._process.pid
+    found = service._parts.learner._child
+    assert found
+    return found.pid
 
 
 def until(holds: Callable[[], bool]) -> None:
@@ -83,6 +86,7 @@ def test_a_learner_that_is_behind_refuses_predictions_before_feedback(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(core, "LAG", 5)
+    monkeypatch.setattr(heartbeat, "SILENT", 10_000)  # or it would be replaced
     service = opened(tmp_path)
     predict(service, *(f"a{number}" for number in range(40)))
     os.kill(learner(service), signal.SIGSTOP)
@@ -196,26 +200,3 @@ def test_a_signal_to_all_processes_lets_the_learner_keep_what_it_learnt(sent: si
     os.kill(learner(service), sent)
     service.close()
     assert positions(tmp_path / "data" / "snapshots")
-
-
-def test_a_learner_that_died_is_not_waited_for(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(core, "LAG", 5)
-    service = opened(tmp_path)
-    predict(service, "a0")
-    feed(service, 1)
-    until(service.caught_up)
-    os.kill(learner(service), signal.SIGKILL)
-    with pytest.raises(StateFileError, match="the learner has stopped"):
-        service.digest()
-    assert "the learner stopped" in service.ready()
-    waiting = service.numbers().lessons_waiting
-    predict(service, *(f"a{number}" for number in range(1, 40)))
-    feed(service, 39, start=1)
-    handed_on(service)
-    assert service.numbers().lessons_waiting == waiting, "they are in the log, and not held for nobody"
-    service.close()
-    service = opened(tmp_path)
-    predict(service, "b")
-    until(service.caught_up)
-    assert service.numbers().lessons_waiting == 0
-    service.close()

@@ -152,6 +152,12 @@ def test_a_proxy_may_not_make_too_many_symbols() -> None:
     words = r"proxy.with makes more than 10,000 symbols: found .3 x 3334 = 10,002.; leave out the feature"
     with pytest.raises(SettingError, match=words):
         task.spaces(sizes | {"language": Vocabulary((*most, "last"))})
+    two = read_task(
+        TASK.replace("[proxy]", "[proxy]\nwith = ['language']")
+        .replace("hashed = 64", "missing = 'none'")
+        .replace('["none", "one", "many"]', '["none", "many"]', 1)
+    )
+    assert two.spaces(sizes | {"language": Vocabulary(tuple(map(str, range(5000))))}).proxy_with  # 10,000 are allowed
 
 
 @pytest.mark.parametrize(
@@ -159,6 +165,11 @@ def test_a_proxy_may_not_make_too_many_symbols() -> None:
     [
         ("version = 1", "", "version is missing"),
         ("version = 1", "version = 2", "version is unknown: found 2; write version = 1"),
+        ("scale = 50", "min = 5, max = 5", "instance.age.max must be above min: found 5; give more than 5"),
+        ("scale = 50", "max = nan", "instance.age.max must be a finite number: found nan"),
+        ("scale = 50", "min = 5", "instance.age.missing is below 5: found 0; give a number within min and max"),
+        ("scale = 50", 'outside = "clip"', "instance.age.outside says nothing without bounds: found 'clip'"),
+        ("scale = 50", 'max = 9, outside = "no"', "instance.age.outside is unknown: found 'no'; choose refuse or clip"),
         ("name =", "names =", "names is not a key: found 'names'; did you mean name?"),
         ('name = "repository activity"', "name = 3", "name must be words: found 3"),
         ("[outcome]", "[outcomes]", "outcomes is not a key: found 'outcomes'; did you mean outcome?"),

@@ -33,6 +33,18 @@ def limit_options(command: Callable[..., Any]) -> Callable[..., Any]:
     help="A file with the token that requests must carry. Required unless listening on localhost.",
 )
 @click.option("--allowed-host", "names", multiple=True, help="Another host name that clients use; '*' for any.")
+@click.option(
+    "--allow-origin",
+    "allowed_origins",
+    multiple=True,
+    help="The origin of pages that may ask besides the service's own, if a proxy changes the host name.",
+)
+@click.option(
+    "--proxy",
+    "proxies",
+    multiple=True,
+    help="The address of a proxy in front of the service, or a range; any number of connections may come from it.",
+)
 @click.option("--model", type=PATH, help="Start a new folder from a saved model: imports its log.")
 @click.option("--refold", is_flag=True, help="Rebuild the log under the new task or revision.")
 @limit_options
@@ -40,7 +52,8 @@ def serve_command(task_file: Path, folder: Path, host: str, port: int, *, model:
     """Serve predictions over HTTP, record feedback, and learn from it.
 
     Without a token it listens on this machine only. On SIGTERM (exit code 0) or an interrupt (130) it finishes the
-    current requests and stops; it exits with 3 if the disk can no longer be trusted.
+    current requests and stops; it exits with 3 if the disk can no longer be trusted, or
+    if learners end again and again.
     """
     from presage.service.serve import serve  # noqa: PLC0415 help does not wait for it
 

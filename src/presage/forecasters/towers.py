@@ -49,6 +49,12 @@ def adam_step(
     return chosen
 
 
+FAR = 1000.0
+"""A number enters a tower as at most so many scales from its centre: one that is further away says no more."""
+
+STEEP = 10.0
+"""No slope of a training step is steeper: those of ordinary numbers stay below 3."""
+
 SMALLEST_SCALE = 1e-6
 """Below this the scale is multiplied into the rows, long before either leaves the range of float32."""
 
@@ -139,6 +145,7 @@ class TowerPlan:
         slopes, pull = jax.grad(lambda layers, embedded: loss(self._forward(layers, embedded, inputs)), argnums=(0, 1))(
             tower.layers, self._embedded(tower, places)
         )
+        slopes, pull = bounded_slopes((slopes, pull))
         if isinstance(tower.moments, AdamMoments):
             return self._adam(tower, places, slopes, pull, weight)
         rate = self.training.learning_rate * (weight.sum() > 0)
@@ -198,10 +205,11 @@ class TowerPlan:
         return tower.scale * (tower.rows[places.rows] * places.filled[..., None]).sum(-2)
 
     def _inputs(self, x: Instance, extra: Array | None) -> Array:
+        dense = namespace(x.dense).clip(x.dense, -FAR, FAR)
         if extra is None:
-            return x.dense
+            return dense
         xp = namespace(extra)
-        dense = xp.broadcast_to(x.dense, (*extra.shape[:-1], self.features.dense))
+        dense = xp.broadcast_to(dense, (*extra.shape[:-1], self.features.dense))
         return xp.concatenate([dense, extra], axis=-1)
 
     def _forward(self, layers: tuple[Layer, ...], embedded: Array | None, inputs: Array) -> Array:
@@ -229,6 +237,13 @@ def cross_entropy(logits: Array, symbols: Array, weight: Array) -> Array:
     """The mean of -ln p(symbol) over rows with weight."""
     chosen = jnp.take_along_axis(log_softmax(logits), symbols[:, None], axis=-1)[:, 0]
     return -(chosen * weight).sum() / jnp.maximum(weight.sum(), 1)
+
+
+def bounded_slopes(slopes: Any) -> Any:
+    """The slopes, all shrunk by one factor if one of them is above STEEP; zeros if one of them is not finite."""
+    steepest = jnp.stack([jnp.abs(part).max(initial=0) for part in jax.tree.leaves(slopes)]).max()
+    factor = jnp.where(steepest > STEEP, STEEP / steepest, 1.0)
+    return jax.tree.map(lambda part: jnp.where(jnp.isfinite(steepest), factor * part, 0.0), slopes)
 
 
 def with_floor(log_probabilities: Array, floor: float) -> Array:

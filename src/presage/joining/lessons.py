@@ -32,6 +32,7 @@ class Boundary(NamedTuple):
     seq: int
     predictions: int  # how many were made before it
     chain: bytes  # the hash of the log up to here
+    at: int = 0  # when, microseconds since 1970
 
 
 def proxy_learnt(known: Known, horizons: Horizons) -> int:

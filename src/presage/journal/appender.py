@@ -229,7 +229,8 @@ class Appender:
             for lesson in self._lessons(seq, known[id], bodies[known[id].predicted])
         ]
         head = self.store.head
-        self._feed(lessons, Boundary(head.seq, self.store.counters.predictions, head.chain) if group.learns else None)
+        boundary = Boundary(head.seq, self.store.counters.predictions, head.chain, head.at) if group.learns else None
+        self._feed(lessons, boundary)
         self._show_entries(group, {seq: bodies[known[id].predicted] for seq, id in group.learnable})
 
     def _lessons(self, seq: int, known: Known, body: Predicted) -> Iterator[Lesson]:

@@ -1,7 +1,8 @@
 """One connection to an SQLite file: the only one, synced at every commit, with a checksum on every page."""
 
+import os
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from functools import cache
 from pathlib import Path
 
@@ -37,7 +38,9 @@ _ALTERED = (apsw.SQLITE_IOERR_DATA, apsw.SQLITE_IOERR_CORRUPTFS)
 
 
 def connect(path: Path) -> apsw.Connection:
-    """A connection that has the file for itself; the file is made if it is not there."""
+    """A connection that has the file for itself; the file is made if it is not there, for this user alone."""
+    with suppress(OSError):  # SQLite says what it cannot open, and gives its other files the same permissions
+        os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600))
     with sqlite_errors_as_ours(path):
         connection = apsw.Connection(str(path), vfs=_page_checks())
         try:

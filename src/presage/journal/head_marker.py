@@ -82,13 +82,13 @@ class HeadMarker:
 
 def start_marker(folder: Path, chain: bytes) -> None:
     """Mark an empty log, in both slots, so that no later write makes the file grow."""
-    write_file(folder / NAME, _slot(0, chain) * 2)
+    write_file(folder / NAME, _slot(0, chain) * 2, private=True)
 
 
 def write_epoch(folder: Path, seq: int, chain: bytes) -> None:
     """Note beside the log how far it has come; unlike the head marker this is no part of a backup."""
     try:
-        write_file(folder / EPOCH, _slot(seq, chain))
+        write_file(folder / EPOCH, _slot(seq, chain), private=True)
     except OSError as error:
         if error.errno == errno.ENOSPC:
             return  # it is written again when there is space

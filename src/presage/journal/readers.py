@@ -34,6 +34,8 @@ def read_lessons(
 ) -> Iterator[tuple[list[Lesson], Boundary | None]]:
     """The lessons after a position, in order and in parts, each ended by its LEARN entry or by the end of a page.
 
+    Every page ends a part, so that who may not read for long can go on later.
+
     `predictions` is the number of predictions up to that position.
     """
     while entries := store.read(after, PAGE):
@@ -57,8 +59,7 @@ def read_lessons(
                 if chain is None:
                     wrong = f"entry {entry.seq} of the log does not end a commit"
                     raise LogDamagedError(wrong, EntryKind.LEARN.name, "restore the folder from a backup")
-                yield lessons, Boundary(entry.seq, predictions, chain)
+                yield lessons, Boundary(entry.seq, predictions, chain, entry.at)
                 lessons = []
-        if lessons:
-            yield lessons, None
+        yield lessons, None
         after = entries[-1].seq

@@ -418,7 +418,7 @@ def _marker(folder: Path, path: Path, start: bytes) -> HeadMarker:
             if path.exists():
                 remedy = "restore the folder from a backup"
                 raise LogDamagedError("the head marker is missing", str(folder / head.NAME), remedy)
-            make_folder(folder)
+            make_folder(folder, private=True)
             sync_folder(folder.parent)  # for a folder made by another program
             head.start_marker(folder, start)
         marker = HeadMarker(folder)

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future
+from contextlib import suppress
 from itertools import islice
 from threading import Thread
 from typing import Any, TypeVar
@@ -10,7 +11,7 @@ from presage.errors import BusyError, StoreFailedError, StoreFullError
 from presage.joining.counters import Counters
 from presage.joining.entries import EntryKind, LogEvent
 from presage.joining.join import Decision, Horizons
-from presage.journal.appender import Appender, Clock, EventResult, Feed, Observe
+from presage.journal.appender import Appender, Clock, CommitGroup, EventResult, Feed, Observe
 from presage.journal.inbox import Inbox, Question, Submission, Tick, WriterLimits
 from presage.journal.interface import Head, LogStore
 
@@ -35,6 +36,8 @@ class Writer:
         show: Observe | None = None,
     ) -> None:
         self.failed: StoreFailedError | None = None
+        self.full = False  # whether the disk had no space for the last commit
+        self._looking: Future[None] | None = None  # for space
         self._inbox = Inbox(limits or WriterLimits())
         self._appender = Appender(store, horizons, clock, feed, show)
         self._owed: list[Future[Any]] = []
@@ -80,6 +83,16 @@ class Writer:
         """How many signals that were due before now were marked absent."""
         return self._inbox.tick(now)
 
+    def look_for_space(self, has_space: Callable[[], bool]) -> None:
+        """Find out, between two commits, whether a disk that was full has space: no event may come that would tell."""
+
+        def look(_: LogStore) -> None:
+            self.full = self.full and not has_space()
+
+        if self._looking is None or self._looking.done():
+            with suppress(BusyError, StoreFailedError):
+                self._looking = self.ask(look)
+
     def use_model(self, seq: int) -> None:
         """The parameters of the LEARN entry at `seq` are in use from now on."""
         self._appender.model_position = seq
@@ -114,7 +127,7 @@ class Writer:
         """Write the events, report their results, and hand on their lessons."""
         try:
             group, answers = self._appender.join([event for each in submissions for event in each.events])
-            self._appender.commit(group)
+            self._commit(group)
         except StoreFullError as error:
             for each in submissions:
                 each.answers.set_exception(error)
@@ -131,7 +144,7 @@ class Writer:
         limit = self._inbox.limits.decisions
         try:
             group = self._appender.settle(max(tick.now for tick in self._ticks), limit)
-            self._appender.commit(group)
+            self._commit(group)
         except StoreFullError as error:
             self._end_ticks(error)
             return
@@ -140,6 +153,15 @@ class Writer:
         self._decided += decisions
         if decisions < limit or self._inbox.refusal:
             self._end_ticks()
+
+    def _commit(self, group: CommitGroup) -> None:
+        try:
+            self._appender.commit(group)
+        except StoreFullError:
+            self.full = True
+            raise
+        if group.entries:
+            self.full = False
 
     def _end_ticks(self, error: StoreFullError | None = None) -> None:
         for tick in self._ticks:

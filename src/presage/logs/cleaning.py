@@ -180,21 +180,28 @@ def feature_reasons(task: Task) -> Iterator[tuple[str, str]]:
     """Why the features of a row may be no good, in words and in SQL."""
     for place, feature in enumerate(task.instance):
         ours = feature_name(place)
-        if isinstance(feature, Number):
-            far = f"abs(({ours} - {feature.centre}) / {feature.scale}) > 3e38"
-            empty = "false" if feature.missing is not None else f"{ours} IS NULL"
-            yield f"rows without a valid {feature.column}", f"{empty} OR coalesce({far}, false)"
-        elif feature.missing is None and not isinstance(feature, SetFeature):
+        if feature.missing is None and not isinstance(feature, SetFeature):
             yield f"rows without a valid {feature.column}", f"{ours} IS NULL"
+        if isinstance(feature, Number) and feature.beyond and not feature.clips:
+            bounds = ((feature.least, "<"), (feature.most, ">"))
+            wrong = " OR ".join(f"{ours} {sign} {bound}::DOUBLE" for bound, sign in bounds if bound is not None)
+            yield out_of_bounds(feature), f"coalesce({wrong}, false)"
+
+
+def out_of_bounds(feature: Number) -> str:
+    """Why rows are left out whose number the task refuses."""
+    return f"rows whose {feature.column} is {feature.beyond}"
 
 
 def _remedies(task: Task) -> dict[str, str]:
-    """What would keep rows in which a feature is empty, by reason."""
-    return {
-        f"rows without a valid {one.column}": f"to keep them, declare instance.{one.name}.missing"
-        for one in task.instance
-        if not isinstance(one, SetFeature) and one.missing is None
-    }
+    """What would keep rows in which a feature is empty or out of bounds, by reason."""
+    found = {}
+    for one in task.instance:
+        if not isinstance(one, SetFeature) and one.missing is None:
+            found[f"rows without a valid {one.column}"] = f"to keep them, declare instance.{one.name}.missing"
+        if isinstance(one, Number):
+            found[out_of_bounds(one)] = f'to keep them, declare instance.{one.name}.outside = "clip"'
+    return found
 
 
 def _fates(connection: duckdb.DuckDBPyConnection, task: Task, name: str, whole: bool) -> dict[str, int]:

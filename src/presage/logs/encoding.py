@@ -11,7 +11,16 @@ from presage.logs.columns import feature_name
 from presage.logs.signals import NEVER_AT
 from presage.logs.tables import sql_text
 from presage.spaces import EMPTY, Array, Features, Instance
-from presage.task.features import Boolean, Category, Count, Feature, Number, SetFeature, Timestamp
+from presage.task.features import (
+    MOST_SCALES,
+    Boolean,
+    Category,
+    Count,
+    Feature,
+    Number,
+    SetFeature,
+    Timestamp,
+)
 from presage.task.task import Task, Vocabulary
 
 LARGEST = 1_000_000
@@ -149,8 +158,7 @@ def encoded_features(task: Task, vocabularies: Mapping[str, Vocabulary], known: 
             codes.append(f"{_codes(column, feature, vocabulary, known)} AS c{place}")
             slots += [f"coalesce(c{place}[{slot + 1}], {EMPTY})" for slot in range(feature.slots or vocabulary.slots)]
         elif isinstance(feature, Number):
-            value = _filled(column, feature)
-            dense.append(f"(({value} - {feature.centre}::DOUBLE) / {feature.scale}::DOUBLE)::FLOAT")
+            dense.append(_scaled(column, feature))
         else:
             symbols += _symbols(column, feature, known)
     columns = [f"({value})::INTEGER AS x{n}" for n, value in enumerate(symbols + slots)]
@@ -217,6 +225,15 @@ def _codes(column: str, feature: SetFeature, vocabulary: Vocabulary, known: bool
     code = f"md5_number_lower(word) % {feature.hashed}" if feature.hashed else f"enum_code({value})"
     # Distinct values leave out what is NULL: a word that is not known.
     return f"list_sort(list_distinct(list_transform({column}, lambda word: ({code})::INTEGER)))"
+
+
+def _scaled(column: str, feature: Number) -> str:
+    """SQL for a number between its bounds, in scales from its centre."""
+    value = _filled(column, feature)
+    value = value if feature.least is None else f"greatest({value}, {feature.least}::DOUBLE)"
+    value = value if feature.most is None else f"least({value}, {feature.most}::DOUBLE)"
+    scaled = f"({value} - {feature.centre}::DOUBLE) / {feature.scale}::DOUBLE"
+    return f"greatest(least({scaled}, {MOST_SCALES}::DOUBLE), -{MOST_SCALES}::DOUBLE)::FLOAT"
 
 
 def _filled(column: str, feature: Feature) -> str:

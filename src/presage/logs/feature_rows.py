@@ -7,7 +7,7 @@ import duckdb
 import numpy as np
 
 from presage.errors import DataError
-from presage.logs.cleaning import feature_reasons
+from presage.logs.cleaning import feature_reasons, out_of_bounds
 from presage.logs.columns import LABEL, WantedColumn, feature_name, wanted_features
 from presage.logs.encoding import encoded_features, fetch, fetch_instances, filled, id_type
 from presage.logs.engines import reading_of
@@ -15,7 +15,7 @@ from presage.logs.rows import MEMORY, opened_engine
 from presage.logs.sources import open_source
 from presage.logs.tables import sql_text
 from presage.spaces import EMPTY, Array, Instance
-from presage.task.features import Category, SetFeature
+from presage.task.features import Category, Number, SetFeature
 from presage.task.signals import Labelled, Signal
 from presage.task.task import Task, Vocabulary
 
@@ -70,10 +70,13 @@ def _check_features(connection: duckdb.DuckDBPyConnection, task: Task, name: str
     """Raise DataError if there are no rows, or if one lacks a feature: each is to get a prediction."""
     if not connection.execute("SELECT count(*) FROM predictions").fetchall()[0][0]:
         raise DataError(f"{name} holds no rows", 0, "give at least one row to predict")
+    beyond = [out_of_bounds(feature) for feature in task.instance if isinstance(feature, Number)]
     for reason, wrong in feature_reasons(task):
         rows, first = connection.execute(f'SELECT count(*), min("row") FROM predictions WHERE {wrong}').fetchall()[0]
         if rows:
             remedy = "fill them in or leave them out, or declare in the task what stands for a missing value"
+            if reason in beyond:
+                remedy = 'correct them or leave them out, or declare outside = "clip" in the task'
             raise DataError(f"{name} has {reason}", f"{rows:,}, the first is row {first:,}", remedy)
 
 

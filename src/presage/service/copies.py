@@ -28,7 +28,7 @@ def copy_task(folder: Path, target: Path) -> None:
     """Copy what a data folder has beside its log: the task file, and the record of the forecaster."""
     for name in (FORECASTER, TASK):
         if (folder / name).exists():
-            write_file(target / name, (folder / name).read_bytes())
+            write_file(target / name, (folder / name).read_bytes(), private=True)
 
 
 def backup_folder(folder: Path, out: Path, progress: Progress) -> Head:

@@ -1,6 +1,6 @@
 """Features of an instance from JSON values, encoded in the same way as those of a log."""
 
-import math
+import sys
 from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
 from typing import Any, NamedTuple
@@ -41,10 +41,11 @@ def check_servable(task: Task) -> None:
             raise SettingError(f"a service needs {task.path(signal)}.edges as numbers", str(signal.cuts), remedy)
 
 
-def feature_encoder(task: Task) -> Encode:
+def feature_encoder(task: Task, *, accepted: bool = False) -> Encode:
     """The function that encodes the features of an instance, given by name.
 
-    A task that takes its categories from a log is refused: a service must know them before its first request.
+    A task that takes its categories from a log is refused: a service must know them before its first request. Numbers
+    of instances that a service has `accepted` before are clipped where this task would refuse them.
     """
     for feature in task.learned:
         if not feature.hashed and not feature.values:
@@ -71,7 +72,12 @@ def feature_encoder(task: Task) -> Encode:
             if isinstance(feature, SetFeature):
                 slots += _set(feature, value)
             elif isinstance(feature, Number):
-                dense.append((_number(feature, value) - feature.centre) / feature.scale)
+                number = _number(feature, value)
+                if not (accepted or feature.takes(number)):
+                    raise FeatureError(
+                        f"{feature.name} is {feature.beyond}", value, "give a number within these bounds"
+                    )
+                dense.append(feature.scaled(number))
             else:
                 symbols += _symbols(feature, value)
         return EncodedFeatures(symbols + slots, dense)
@@ -117,7 +123,7 @@ def _set(feature: SetFeature, value: Any) -> list[int]:
 
 
 def _number(feature: Feature, value: Any) -> float:
-    if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
+    if isinstance(value, bool) or not isinstance(value, int | float) or not abs(value) <= sys.float_info.max:
         raise FeatureError(f"{feature.name} must be a number", value, "give a finite number")
     return float(value)
 

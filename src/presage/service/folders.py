@@ -47,7 +47,7 @@ def horizons_of(task: Task) -> Horizons:
     return Horizons(proxy.horizon.microseconds, outcome.horizon.microseconds, *absent)
 
 
-TASK, FORECASTER = "task.toml", "forecaster.json"
+TASK, FORECASTER, SNAPSHOTS = "task.toml", "forecaster.json", "snapshots"
 
 FIRST = 1
 """The revision of every forecaster in version 0.1.0, which did not record it."""
@@ -88,7 +88,7 @@ def made_folder(folder: Path) -> Iterator[Path]:
     if waiting.exists():
         shutil.rmtree(waiting)
     try:
-        make_folder(waiting)
+        make_folder(waiting, private=True)
         yield waiting
         if folder.exists():
             folder.rmdir()
@@ -151,9 +151,10 @@ def open_folder(task_file: Path, folder: Path) -> tuple[Task, bytes]:
     kept = folder / TASK
     if not kept.exists():
         check_empty_or_ours(folder, (FORECASTER,))  # it is there alone if making the folder was interrupted
-        make_folder(check_folder(folder))
+        make_folder(check_folder(folder), private=True)
         record = msgspec.json.encode(Recorded(forecaster.name, revisions_of(forecaster)))
-        write_together(folder, {FORECASTER: record, TASK: task_file.read_bytes()})  # the task last: it makes the folder
+        # The task is last: it makes the folder.
+        write_together(folder, {FORECASTER: record, TASK: task_file.read_bytes()}, private=True)
     ours = load_task(kept)
     if not same_task(task_file, folder):
         lines = difflib.unified_diff(

@@ -131,7 +131,7 @@ def refold_folder(task_file: Path, folder: Path, progress: Callable[[int], None]
     The old log has the actual predictions, the new one those that would have been made. Feedback whose value the new
     task does not have is quarantined.
     """
-    old_task, encode = load_task(folder / TASK), feature_encoder(load_task(task_file))
+    old_task, encode = load_task(folder / TASK), feature_encoder(load_task(task_file), accepted=True)
     aside, made = next(each for each in refolds(folder) if not each.aside.exists())
     shutil.rmtree(made, ignore_errors=True)  # of a time that was interrupted
     store = SqliteLog(folder, task_digest(folder))

@@ -1,5 +1,6 @@
 """What passes between the HTTP layer and the service behind it."""
 
+import math
 from collections.abc import Mapping
 from typing import Any, NamedTuple, Protocol
 
@@ -10,6 +11,7 @@ from presage.joining.entries import EntryKind
 from presage.joining.join import Decision
 from presage.journal.appender import EventResult
 from presage.service.features import EncodedFeatures
+from presage.service.learner.heartbeat import LearnerStatus
 from presage.service.replies import PredictionReply, StateReply
 
 
@@ -44,6 +46,8 @@ class ServiceNumbers(NamedTuple):
     drift_p: float
     drift_nats: float
     watch_missed: int  # log entries that the dashboard left out
+    model_seconds: float = math.nan  # since those parameters were learned, by the clock of the log
+    learner: LearnerStatus = LearnerStatus()
 
 
 class Service(Protocol):

@@ -29,11 +29,12 @@ class Limits:
     features_bytes: int = _limit(16_384, "bytes in the features of one prediction")
     header_bytes: int = _limit(16_384, "bytes in the headers of a request")
     held_bytes: int = _limit(64 * MEBIBYTE, "bytes in all unfinished request bodies together")
-    connections: int = _limit(500, "open connections; further ones are closed")
+    connections: int = _limit(500, "open connections; further ones are answered about the health only")
+    connections_per_address: int = _limit(200, "open connections from one address, unless it is a declared proxy's")
     request_seconds: float = _limit(9.0, "seconds for a request to arrive, and for a response to be read")
     idle_seconds: float = _limit(9.0, "seconds that a connection may be idle")
     retry_seconds: int = _limit(1, "seconds in Retry-After when the service is busy")
-    shutdown_seconds: int = _limit(10, "seconds for requests to finish when the service stops")
+    grace: float = _limit(10.0, "seconds from a signal to stop to the end of the process, whatever is unfinished")
 
     def __post_init__(self) -> None:
         one_of("clock", self.clock, ("wall", "events"))

@@ -12,9 +12,9 @@ from presage.service.dashboard.columns import subject_of
 from presage.service.dashboard.fold import Watch
 from presage.service.dashboard.watcher import WatchedNames, Watcher, add_recent_entries
 from presage.service.features import check_servable, feature_encoder
-from presage.service.folders import folder_forecaster, horizons_of, open_folder
+from presage.service.folders import SNAPSHOTS, folder_forecaster, horizons_of, open_folder
 from presage.service.learner.client import LearnerClient
-from presage.service.learner.snapshots import SnapshotNotes, chains_of
+from presage.service.learner.snapshots import SnapshotNotes
 from presage.service.limits import Limits
 from presage.service.service import LiveService, ServiceParts
 from presage.spaces import Instance
@@ -28,21 +28,22 @@ def open_service(task_file: Path, folder: Path, settings: Limits, clock: Callabl
     task, digest = open_folder(task_file, folder)
     engine, horizons = core_for(folder_forecaster(folder)), horizons_of(task)
     store = SqliteLog(folder, digest)
-    snapshots = folder / "snapshots"
+    snapshots, learner = SnapshotNotes(folder / SNAPSHOTS), None  # before a learner writes one
     try:
-        learner = LearnerClient(engine, folder, snapshots, chains_of(store, snapshots))
-        learner.catch_up(store, horizons)
+        learner = LearnerClient(engine, folder, store, horizons)
         watch = Watch(subject_of(engine.forecaster, horizons))
         add_recent_entries(watch, store)
         _warm_up(engine, learner.model.parameters)
     except BaseException:
+        if learner:
+            learner.close()
         store.close()
         raise
     shown = engine.forecaster
     names = WatchedNames(task.name, shown.name, shown.family, task.proxy().values, task.outcome.values)
     watcher = Watcher(watch, names)
     writer = Writer(store, horizons, clock, learner.teach, show=watcher.add_entries)
-    return LiveService(ServiceParts(task, engine, writer, learner, clock, watcher, SnapshotNotes(snapshots)), settings)
+    return LiveService(ServiceParts(task, engine, writer, learner, clock, watcher, snapshots, folder), settings)
 
 
 def _warm_up(engine: Core, parameters: Parameters) -> None:

@@ -13,7 +13,8 @@ from presage.service import history
 from presage.service.features import check_servable
 from presage.service.folders import other_revision, up_to_date
 from presage.service.http import server
-from presage.service.http.access import Access, called, read_token
+from presage.service.http.access import Access, called, read_origins, read_token
+from presage.service.http.admission import read_network
 from presage.service.http.app import create_app
 from presage.service.limits import Limits
 from presage.service.opening import open_service
@@ -34,6 +35,8 @@ def serve(
     port: int = 8000,
     token_file: str | Path | None = None,
     allowed_hosts: Iterable[str] = (),
+    allowed_origins: Iterable[str] = (),
+    proxies: Iterable[str] = (),
     refold: bool = False,
     say: Callable[[str], None] = print_line,
     progress: Progress = silent,
@@ -48,17 +51,23 @@ def serve(
         port: 0 picks a free port.
         token_file: A file with the token that requests must carry.
         allowed_hosts: Further host names that clients may use; "*" for any.
+        allowed_origins: Origins of pages that may ask besides the service's own, such as "https://shop.example".
+        proxies: Addresses, or ranges of them, from which any number of connections may come.
         refold: Whether the log is rebuilt under a new task or revision.
         say: Called with each line for the operator.
         progress: Shows how far a refold is.
         limits: The limits of `presage serve --help`, such as `clock="events"`.
     """
-    settings, folder = Limits(**limits), Path(data)
+    settings, folder, trusted = Limits(**limits), Path(data), list(proxies)
+    for each in trusted:
+        read_network(each)
     with ExitStack() as held:
+        grace = held.enter_context(server.Grace(settings.grace))  # the last to be left
         file = _task_file(task, held)
         loaded = load_task(file)
         check_servable(loaded)
-        access = Access(read_token(Path(token_file)) if token_file else None, called(host, allowed_hosts))
+        token = read_token(Path(token_file)) if token_file else None
+        access = Access(token, called(host, allowed_hosts), read_origins(allowed_origins))
         sockets = [held.enter_context(each) for each in server.bind(host, port, access.token)]
         if refold and not up_to_date(file, folder):
             with progress("serve: events replayed", history.sent(folder)) as step:
@@ -71,7 +80,7 @@ def serve(
         for address in server.listen(sockets):
             say(f"Listening on {address}")
         say(f"Log: {_head(service)}")
-        return server.serve(create_app(service, loaded, settings, access), settings, sockets)
+        return server.serve(create_app(service, loaded, settings, access), settings, sockets, trusted, grace)
 
 
 @contextmanager

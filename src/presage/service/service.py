@@ -1,9 +1,12 @@
 """The service behind HTTP: one thread writes the log, a process of its own learns from it, and this one predicts."""
 
 import asyncio
+import math
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
 from threading import Event as Flag
 from threading import Thread
 from typing import Any
@@ -11,7 +14,8 @@ from typing import Any
 import numpy as np
 
 from presage.drivers.core import Core
-from presage.errors import BusyError, StateFileError, StoreFullError
+from presage.errors import BusyError, NotFiniteError, StoreFullError
+from presage.files import has_space
 from presage.forecasters.mixture import revisions_of
 from presage.joining.entries import NOTHING, EntryKind, FeedbackBody, LogEvent, Predicted, predicted_in
 from presage.joining.join import Bin, Decision, Known
@@ -36,6 +40,9 @@ TICK = 1.0
 LAG = 500_000
 """Lessons that may wait for a busy learner before predictions are refused; feedback is refused from twice as many."""
 
+SPACE = 4 << 20
+"""Bytes that a disk which was full must have room for before the service says that it is ready again."""
+
 _KINDS = {"proxy": EntryKind.PROXY, "outcome": EntryKind.OUTCOME}
 _UNKNOWN = FeedbackBody(NOTHING)
 
@@ -51,6 +58,7 @@ class ServiceParts:
     clock: Callable[[], int]
     watcher: Watcher
     snapshots: SnapshotNotes
+    folder: Path
 
 
 class LiveService:
@@ -66,7 +74,7 @@ class LiveService:
         }
         self._latest = 0  # the largest time that a request carried
         self._stopping = Flag()
-        parts.learner.go_live(parts.writer.use_model)
+        parts.learner.go_live(parts.writer)
         parts.watcher.start(self._sample)
         self._ticker = Thread(target=self._tick, name="presage-ticker", daemon=True)
         self._ticker.start()
@@ -126,14 +134,18 @@ class LiveService:
         return self._parts.writer.head
 
     def failed(self) -> str:
-        """Empty, or why nothing can be kept any more."""
-        return str(self._parts.writer.failed or "")
+        """Empty, or why the process must end: nothing can be kept any more, or no learner runs any more."""
+        return str(self._parts.writer.failed or self._parts.learner.failed)
 
     def ready(self) -> str:
         """Empty if predictions and feedback can be taken, otherwise why not."""
         if self.failed():
             return self.failed()
-        return f"the learner stopped: {self._parts.learner.stopped}" if self._parts.learner.stopped else ""
+        if self._parts.writer.full:
+            self._parts.writer.look_for_space(partial(has_space, self._parts.folder, SPACE))
+            return "the disk is full; free some space: the service continues by itself"
+        behind = self._behind()
+        return f"the learner is behind: {behind:,} lessons wait" if behind > LAG else ""
 
     def numbers(self) -> ServiceNumbers:
         """The numbers that /metrics shows."""
@@ -145,6 +157,8 @@ class LiveService:
             events_waiting=writer.waiting,
             lessons_waiting=learner.waiting,
             model_position=learner.model.position,
+            model_seconds=self._model_seconds(),
+            learner=learner.status,
             drift_alarm=watcher.drift.state is DriftState.ALARM,
             drift_p=watcher.drift.p,
             drift_nats=watcher.drift.nats,
@@ -157,7 +171,7 @@ class LiveService:
 
     def caught_up(self) -> bool:
         """Whether the model has learned everything up to the last LEARN entry of the log."""
-        return self._parts.learner.model.position == self._parts.writer.counters.learn or bool(self.ready())
+        return self._parts.learner.model.position == self._parts.writer.counters.learn or bool(self.failed())
 
     def digest(self) -> tuple[str, int]:
         """A hash of the learned state, and its log position."""
@@ -174,11 +188,10 @@ class LiveService:
 
     def _keep_snapshot(self, appender: Appender) -> None:
         """Keep what is learnt when everything is written, and name it in the log; without it only time is lost."""
-        chain = appender.store.chain_at(appender.store.counters.learn)
-        if chain and appender.store.counters.learn:
-            with suppress(StateFileError, StoreFullError):  # of a learner that stopped, or a full disk
-                self._parts.learner.keep(chain)
-                self._parts.snapshots.take(appender)
+        learn = appender.store.counters.learn
+        self._parts.learner.close(appender.store.chain_at(learn) if learn else None)
+        with suppress(StoreFullError):
+            self._parts.snapshots.take(appender)
 
     def _prediction_events(self, requests: list[PredictionRequest], model: ServedModel) -> tuple[list[LogEvent], Array]:
         """The events of the predictions that a model makes, and their log-probabilities [N, Y]."""
@@ -189,6 +202,7 @@ class LiveService:
             np.array([request.encoded.dense for request in requests], "<f4"),
         )
         made = self._parts.engine.predict(model.parameters, x)
+        _check_answers(made.log_probabilities, [request.id for request in requests])
         columns = map(_row_bytes, (x.symbols, x.dense, made.log_probabilities, made.memo))
         events = []
         for request, symbols, dense, log_probabilities, memo in zip(requests, *columns, strict=True):
@@ -214,16 +228,21 @@ class LiveService:
         return results
 
     def _check_lag(self, events: list[LogEvent]) -> None:
-        """Raise BusyError if the learner is behind; lessons that wait for the next prediction do not count.
+        """Raise BusyError if the learner is behind."""
+        behind = self._behind()
+        if behind > 2 * LAG or (behind > LAG and any(event.kind is EntryKind.PREDICTED for event in events)):
+            raise BusyError("the learner is behind", behind, "send the same again shortly")
 
-        A learner that stopped is never behind: its lessons are in the log, and the next one learns them.
-        """
+    def _behind(self) -> int:
+        """How many lessons wait for the learner; those that wait for the next prediction do not count."""
         learner = self._parts.learner
-        idle = learner.stopped or learner.model.position == self._parts.writer.counters.learn
-        if idle or learner.waiting <= LAG:
-            return
-        if learner.waiting > 2 * LAG or any(event.kind is EntryKind.PREDICTED for event in events):
-            raise BusyError("the learner is behind", learner.waiting, "send the same again shortly")
+        return 0 if learner.model.position == self._parts.writer.counters.learn else learner.waiting
+
+    def _model_seconds(self) -> float:
+        """The age of the model in use, by the clock of the log; NaN before the first."""
+        model = self._parts.learner.model
+        now = self._parts.clock() if self._settings.clock == "wall" else self._parts.writer.head.at
+        return max(0, now - model.at) / 1e6 if model.position else math.nan
 
     async def _prediction_reply(
         self, request: PredictionRequest, result: EventResult, probabilities: Array, model: int
@@ -235,7 +254,7 @@ class LiveService:
             return PredictionReply(request.id, "accepted", result.seq, model, self._by_outcome(probabilities))
         found = self._parts.writer.ask(lambda store: predicted_in(store.entries([result.seq])[0]))
         first = await asyncio.wrap_future(found)
-        return PredictionReply(request.id, "repeated", result.seq, first.model, self._recorded(first))
+        return PredictionReply(request.id, "repeated", result.seq, first.model, self._recorded(request.id, first))
 
     def _state_reply(self, id: str, known: Known, body: Predicted | None) -> StateReply:
         proxy, outcome = (
@@ -247,29 +266,34 @@ class LiveService:
         )
         if body is None:
             return StateReply(id, None, proxy, outcome, None, None, 0)
-        nowcast = self._by_outcome(self._nowcast(known, body))
-        return StateReply(id, known.predicted_at, proxy, outcome, self._recorded(body), nowcast, body.model)
+        nowcast = self._by_outcome(self._nowcast(id, known, body))
+        return StateReply(id, known.predicted_at, proxy, outcome, self._recorded(id, body), nowcast, body.model)
 
-    def _recorded(self, body: Predicted) -> dict[str, float]:
+    def _recorded(self, id: str, body: Predicted) -> dict[str, float]:
         """The probabilities of a prediction in the log."""
-        return self._by_outcome(np.exp(np.frombuffer(body.log_probabilities, "<f4")))
+        said = np.frombuffer(body.log_probabilities, "<f4")
+        _check_answers(said[None], [id], "an older version recorded it: ask again under another id")
+        return self._by_outcome(np.exp(said))
 
     def _by_outcome(self, probabilities: Array) -> dict[str, float]:
         """Probabilities by the names of the outcomes."""
         return dict(zip(self._values["outcome"], probabilities.tolist(), strict=True))
 
-    def _nowcast(self, known: Known, body: Predicted) -> Array:
+    def _nowcast(self, id: str, known: Known, body: Predicted) -> Array:
         parameters = self._parts.learner.model.parameters
         x = Instance(np.frombuffer(body.symbols, "<i4")[None], np.frombuffer(body.dense, "<f4")[None])
         z = proxy_learnt(known, self._horizons)  # the value that came, unless it came late; or that of its absence
         if z == NOTHING:
-            return np.exp(self._parts.engine.predict(parameters, x).log_probabilities[0])
-        return np.exp(self._parts.engine.nowcast(parameters, x, np.array([z]))[0])
+            said = self._parts.engine.predict(parameters, x).log_probabilities
+        else:
+            said = self._parts.engine.nowcast(parameters, x, np.array([z]))
+        _check_answers(said, [id])
+        return np.exp(said[0])
 
     def _sample(self) -> Sample:
         writer, learner, model = self._parts.writer, self._parts.learner, self._parts.learner.model
         weights = self._parts.engine.weights(model.parameters, by="family")
-        about = learner.waiting, model.position, weights, self.ready()
+        about = learner.waiting, model.position, weights, self.ready(), learner.status.doing
         return Sample(writer.head.seq, writer.counters, writer.refused, *about)
 
     def _tick(self) -> None:
@@ -284,6 +308,17 @@ class LiveService:
                 continue  # the next tick tries again
             except Exception:
                 return  # the writer raises the same to every caller
+
+
+def _check_answers(
+    log_probabilities: Array,
+    ids: list[str],
+    remedy: str = "nothing was recorded: bound the numbers of the instance by min and max in the task file",
+) -> None:
+    """Raise NotFiniteError for the first row [N, Y] whose probabilities are no finite numbers."""
+    wrong = ~np.isfinite(np.exp(log_probabilities)).all(axis=1)
+    if wrong.any():
+        raise NotFiniteError("the answer is no finite number", ids[int(wrong.argmax())], remedy)
 
 
 def _row_bytes(array: Array) -> list[bytes]:

@@ -51,12 +51,43 @@ class SetFeature(Feature):
     values: tuple[str, ...] = ()
 
 
+MOST_SCALES = 1e30
+"""No number lies more scales from its centre: it is clipped, so that it stays far inside the range of float32."""
+
+
 @dataclass(frozen=True)
 class Number(Feature):
-    """One dense number: (value - centre) / scale."""
+    """One dense number: (value - centre) / scale. A value beyond `least` or `most` is refused, or becomes that bound.
+
+    >>> price = Number("price", "price", None, scale=2.0, most=100.0, clips=True)
+    >>> price.scaled(150.0), price.takes(150.0), price.beyond
+    (50.0, True, 'above 100')
+    """
 
     centre: float = 0.0
     scale: float = 1.0
+    least: float | None = None
+    most: float | None = None
+    clips: bool = False
+
+    def takes(self, value: float) -> bool:
+        """Whether a value is taken, as it is or clipped."""
+        return self.clips or value == self._bounded(value)
+
+    def scaled(self, value: float) -> float:
+        """What a value becomes, between its bounds."""
+        return max(min((self._bounded(value) - self.centre) / self.scale, MOST_SCALES), -MOST_SCALES)
+
+    @property
+    def beyond(self) -> str:
+        """What a value is that is out of bounds, in words; empty without bounds."""
+        if self.least is None:
+            return "" if self.most is None else f"above {self.most:,.15g}"
+        return f"below {self.least:,.15g}" + ("" if self.most is None else f" or above {self.most:,.15g}")
+
+    def _bounded(self, value: float) -> float:
+        value = value if self.least is None else max(value, self.least)
+        return value if self.most is None else min(value, self.most)
 
 
 @dataclass(frozen=True)
@@ -139,7 +170,19 @@ def _number(keys: TaskSection, name: str, column: str) -> Feature:
     centre, scale = keys.number("centre", 0.0), keys.number("scale", 1.0)
     if scale <= 0:
         raise keys.refuse("scale", "must be above 0", "give the size of a usual difference")
-    return Number(name, column, _number_or_none(keys), centre, scale)
+    least, most = (keys.number(key, 0.0) if keys.has(key) else None for key in ("min", "max"))
+    if least is not None and most is not None and least >= most:
+        raise keys.refuse("max", "must be above min", f"give more than {least:,.15g}")
+    if keys.has("outside") and least is None and most is None:
+        raise keys.refuse("outside", "says nothing without bounds", "give min, max or both, or leave it out")
+    outside = keys.text("outside", "refuse")
+    if outside not in ("refuse", "clip"):
+        raise keys.refuse("outside", "is unknown", "choose refuse or clip")
+    missing = _number_or_none(keys)
+    number = Number(name, column, missing, centre, scale, least, most, outside == "clip")
+    if missing is not None and not number.takes(missing):
+        raise keys.refuse("missing", f"is {number.beyond}", 'give a number within min and max, or outside = "clip"')
+    return number
 
 
 def _count(keys: TaskSection, name: str, column: str) -> Feature:

@@ -66,7 +66,7 @@ class ContextFunctions:
         for old, new in ((state.weights, found.weights), (state.squares, found.squares)):
             if old.size:
                 self._move_terms(other, old.reshape(-1, weights), new.reshape(-1, weights))
-        kept = ("whole", "stacks", "combination", "scores", "known", "sample", "edges")
+        kept = ("whole", "stacks", "combination", "slopes", "curvature", "scores", "known", "sample", "edges")
         return found._replace(**{name: getattr(state, name).copy() for name in kept})
 
     def _move_terms(self, other: "ContextFunctions", old: Array, new: Array) -> None:

@@ -13,8 +13,9 @@ from presage.forecasters.contexts.layout import ContextLayout, ContextSettings
 from presage.forecasters.contract import Forecast, Forecaster, Rows, State, unmoved
 from presage.spaces import Array, Instance, Spaces
 
-REVISION = 2
-"""The revision of the forecaster named mixture; 1 is a mixture of tables of the identity and of declared groups."""
+REVISION = 3
+"""The revision of the forecaster named mixture; 1 is a mixture of tables of the identity and of declared groups, and 2,
+which was never released, kept longer memos."""
 
 
 def context_mixture(

@@ -8,21 +8,22 @@ Each head estimates one distribution, a symbol s of S, from what is known of an 
     stack:      p(s) = softmax(ln p_0 + sum_i (W_i,l(i) + V_i,l(x)) a_i(s))
 
 with a_i = ln(p_c / p_b) of a context, or the sum of a regression's weights, and l how much is known of the context, or
-of the identity. There is a head h(z|x), a head g(y|x,z) for each z, and a head p(y|x). The forecast is the mixture of
-members such as sum_z h(z|x) g(y|x,z) with every head a stack.
+of the identity. There is a head h(z|x), a head g(y|x,z) for each z, and a head p(y|x). They give forecasts of y such as
+sum_z h(z|x) g(y|x,z) with every head a stack, or with one context; the last one combines the others:
+
+    combination: p(y) = softmax(sum_f U_f,l(x) ln p_f(y))
+
+The answer is the mixture of the first few, the members.
 """
 
-from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
-import numba
 import numpy as np
 
+from presage.forecasters.contexts.arithmetic import ONE, POSITIVE, ZERO, exp32, inlined, log32
 from presage.forecasters.contexts.layout import (
-    AVERAGED,
     BLOCK,
     COARSE,
-    COMBINED,
     EARLY,
     FINE,
     FRESH,
@@ -35,21 +36,21 @@ from presage.forecasters.contexts.layout import (
     RowPlaces,
     Switches,
 )
-from presage.spaces import Array
-
-Function = Callable[..., Any]
-njit: Function = numba.njit  # its stubs lack some options
-compiled: Callable[[Function], Function] = njit(cache=True, nogil=True, error_model="numpy", _nrt=False)
-inlined: Callable[[Function], Function] = njit(
-    nogil=True, error_model="numpy", _nrt=False, forceinline=True, no_cpython_wrapper=True, no_cfunc_wrapper=True
+from presage.forecasters.contexts.memos import (
+    read_forecasts,
+    read_inputs,
+    read_known,
+    read_levels,
+    write_forecasts,
+    write_inputs,
+    write_known,
+    write_levels,
 )
-"""Into the loops of `presage.forecasters.contexts.loops`, which alone can be called from Python. Nothing here makes an
-array, and without `_nrt` numba would count references at every call, which takes half of the time."""
+from presage.spaces import Array
 
 M = len(MEMBERS)
 GAMMAS = np.array([gamma for gamma, _ in HEDGES], np.float32)
 BY_LEVEL = np.array([by_level for _, by_level in HEDGES])
-FIRST, SECOND = AVERAGED
 SMALLEST = np.float32(1e-5)
 """No probability of a head is below it."""
 ALONE_RATE, BOOSTING_RATE = np.float32(0.03), np.float32(0.02)
@@ -57,64 +58,19 @@ WEIGHT_RIDGE, LEVEL_RIDGE = np.float32(200.0), np.float32(1000.0)
 REGRESSION_START = np.float32(0.25)
 MATURE_ROWS, MATURE_SHARE = 200, np.float32(0.75)
 """A memo teaches a stack if so many rows were known when it was made, and this share of those known now."""
-DIRECT_LEAD = np.float32(-4.0)
-"""What direct members start with: before outcomes come they know nothing."""
+LEADS = np.array([0, 0, -4, 0, -4, -1], np.float32)
+PLAIN_LEADS = np.array([0, 0, -4, -4, -4, 0], np.float32)
+"""What members start with: before outcomes come direct ones know nothing, and the identity alone knows little. Where it
+is all there is, regressions have nothing to add."""
+COMBINATION_RIDGE, LONGEST_STEP = np.float32(200.0), np.float32(0.5)
+FIRST_BLOCK, LAST_BLOCK = 16, 500
+"""How many rows teach the combination together: a twentieth of those so far, within these bounds."""
 FULL = np.float32(2.0**23)
 """Beyond so many, counts in float32 would stand still: they are halved."""
-STEP, MEMO_STEP = np.float32(1 / 16), np.float32(1 / 2048)
-"""The resolution of the inputs of stacks, and of log-probabilities, in a memo."""
-PER_STEP, MOST_STEPS = np.float32(1 / STEP), np.float32(127)
-MEMO_ZERO = np.float32(3 * 2.0**22 + 128)
-POSITIVE = np.int64((1 << 62) - 1)
-"""Masked with it, a place is known not to be negative: otherwise every index is checked, and loops stay scalar."""
 LEAST = np.float32(0.3)
 """A context that has seen less, for it forgets, counts as unknown."""
-ZERO, ONE, LANES_MAGIC = np.float32(0), np.float32(1), np.float32(3 * 2.0**22)
-"""A float32 added to the last is rounded to a whole number, in its lowest bits."""
-ONE_BITS, HALF_BITS, MANTISSA = np.int32(0x3F800000), np.int32(0x3F3504F3), np.int32(23)
-LOG2E, LN2_HIGH, LN2_LOW = np.float32(1.44269504), np.float32(0.693359375), np.float32(-2.12194440e-4)
-MOST_EXP = np.float32(87)
 MIX = np.int64(0x5851F42D4C957F2D)
 MASK = np.int64(0x7FFFFFFFFFFFFFFF)
-
-
-@inlined
-def exp32(value: Any) -> Any:
-    """The exponential of a float32 within 2 units of its last place, at the nearest of -87 and 87.
-
-    Unlike those of the library, it and `log32` compile to vector code, and are the same on every machine.
-    """
-    value = min(max(value, -MOST_EXP), MOST_EXP)
-    shifted = value * LOG2E + LANES_MAGIC
-    doublings = shifted - LANES_MAGIC
-    rest = value - doublings * LN2_HIGH
-    rest = rest - doublings * LN2_LOW
-    power = np.float32(1.9875691500e-4) * rest + np.float32(1.3981999507e-3)
-    power = power * rest + np.float32(8.3334519073e-3)
-    power = power * rest + np.float32(4.1665795894e-2)
-    power = power * rest + np.float32(1.6666665459e-1)
-    power = power * rest + np.float32(5.0000001201e-1)
-    power = power * (rest * rest) + rest + ONE
-    return power * np.int32(np.int32(np.float32(shifted).view(np.int32) << MANTISSA) + ONE_BITS).view(np.float32)
-
-
-@inlined
-def log32(value: np.float32) -> np.float32:
-    """The logarithm of a float32 within 2 units of its last place; the value is above 1e-37 and finite."""
-    bits = np.float32(value).view(np.int32)
-    doublings = np.int32(np.int32(bits - HALF_BITS) >> MANTISSA)
-    rest = np.int32(bits - np.int32(doublings << MANTISSA)).view(np.float32) - ONE
-    power = np.float32(7.0376836292e-2) * rest + np.float32(-1.1514610310e-1)
-    power = power * rest + np.float32(1.1676998740e-1)
-    power = power * rest + np.float32(-1.2420140846e-1)
-    power = power * rest + np.float32(1.4249322787e-1)
-    power = power * rest + np.float32(-1.6668057665e-1)
-    power = power * rest + np.float32(2.0000714765e-1)
-    power = power * rest + np.float32(-2.4999993993e-1)
-    power = power * rest + np.float32(3.3333331174e-1)
-    square, count = rest * rest, np.float32(doublings)
-    power = power * (rest * square) + count * LN2_LOW - np.float32(0.5) * square
-    return (rest + power) + count * LN2_HIGH
 
 
 class ContextState(NamedTuple):
@@ -126,9 +82,12 @@ class ContextState(NamedTuple):
     weights: Array  # float32 [rows * 2 * lanes]: of both regressions
     squares: Array  # float32 [rows * 2 * lanes]: sums of squared gradients
     stacks: Array  # float32 [4, H, K, LEVELS]: W, V and the curvature of each
-    combination: Array  # float32 [2, COMBINED, LEVELS + 2]: weights of the logistic combination, and their curvature
+    combination: Array  # float32 [LEVELS + 2, F]: weights of the logistic combination
+    slopes: Array  # float32 [LEVELS + 2, F]: those of its loss that are not learnt yet
+    curvature: Array  # float32 [LEVELS + 2, F, F]: of its loss
     scores: Array  # float32 [HEDGES, LEVELS + 2, M]: discounted log-probabilities of members
-    known: Array  # int32 [3]: how many proxies, outcomes and sampled rows there have been
+    known: Array  # int32 [5]: how many proxies, outcomes and sampled rows there have been, and rows that taught the
+    # combination, of which so many since its last step
     sample: Array  # float32 [SAMPLE, D]
     edges: Array  # float32 [D, COARSE + 1]: edges of the bins of a number, then its centre and its scale
 
@@ -153,8 +112,10 @@ class Scratch(NamedTuple):
     alone: Array  # float32 [lanes]
     slopes: Array  # float32 [lanes]
     mixed: Array  # float32 [Y]
-    chances: Array  # float32 [M, Y]: probabilities of the members
-    members: Array  # float32 [M, Y]: their logarithms
+    chances: Array  # float32 [1 + F, Y]: probabilities: the combination's, then those of the forecasts it combines
+    forecasts: Array  # float32 [1 + F, Y]: their logarithms; the first M are the members
+    factor: Array  # float32 [F, F]
+    step: Array  # float32 [F]
     hedged: Array  # float32 [HEDGES, M]: the weights of members
     heard: Array  # float32 [HEDGES, Y]
     kept: Array  # float32 [K, lanes]: inputs from a memo
@@ -169,10 +130,11 @@ def start_state(layout: ContextLayout) -> ContextState:
     contexts = len(layout.contexts)
     stacks[0, :, :contexts] = 1 / max(contexts, 1)
     stacks[0, :, contexts:] = REGRESSION_START
-    combination = np.zeros((2, COMBINED, LEVELS + 2), np.float32)
-    combination[0, 0] = 1
-    scores = np.zeros((len(HEDGES), LEVELS + 2, M), np.float32)
-    scores[..., [place for place, (_, family) in enumerate(MEMBERS) if family == "direct"]] = DIRECT_LEAD
+    combined = layout.forecasts - 1
+    combination = np.zeros((LEVELS + 2, combined), np.float32)
+    told = layout.settings.regression and layout.has_features
+    combination[:, [0, 2 if told else 4]] = 0.5
+    scores = np.zeros((len(HEDGES), LEVELS + 2, M), np.float32) + (LEADS if told else PLAIN_LEADS)
     size = layout.weight_rows * 2 * heads.lanes if layout.settings.regression else 0
     return ContextState(
         np.zeros(int(places.rows.sum()) * (heads.lanes + heads.padded), np.float32),
@@ -182,8 +144,10 @@ def start_state(layout: ContextLayout) -> ContextState:
         np.zeros(size, np.float32),
         stacks,
         combination,
+        np.zeros((LEVELS + 2, combined), np.float32),
+        np.zeros((LEVELS + 2, combined, combined), np.float32),
         scores,
-        np.zeros(3, np.int32),
+        np.zeros(5, np.int32),
         np.zeros((SAMPLE, numbers), np.float32),
         np.zeros((numbers, COARSE + 1), np.float32),
     )
@@ -194,6 +158,7 @@ def scratch_for(layout: ContextLayout) -> Scratch:
     places, heads, inputs = layout.places, layout.heads, len(layout.inputs)
     outcomes, lanes, padded = layout.spaces.outcomes, heads.lanes, heads.padded
     terms = len(places.term_first) + len(places.slot_first) + places.numbers
+    said = layout.forecasts
 
     def numbers(*shape: int) -> Array:
         return np.zeros(shape, np.float32)
@@ -205,8 +170,9 @@ def scratch_for(layout: ContextLayout) -> Scratch:
         wholes(len(layout.column_sizes)), wholes(len(places.first)), wholes(len(places.first)), wholes(terms),
         numbers(terms), wholes(inputs + 1, padded), numbers(padded), numbers(padded), numbers(inputs - 1, lanes),
         numbers(inputs, lanes), numbers(inputs, padded), numbers((inputs - 1) * lanes), numbers(lanes), numbers(lanes),
-        numbers(lanes), numbers(lanes), numbers(outcomes), numbers(M, outcomes), numbers(M, outcomes),
-        numbers(len(HEDGES), M), numbers(len(HEDGES), outcomes), numbers(inputs, lanes), wholes(inputs + 1, padded),
+        numbers(lanes), numbers(lanes), numbers(outcomes), numbers(said, outcomes), numbers(said, outcomes),
+        numbers(said - 1, said - 1), numbers(said - 1), numbers(len(HEDGES), M), numbers(len(HEDGES), outcomes),
+        numbers(inputs, lanes), wholes(inputs + 1, padded),
     )  # fmt: skip
 
 
@@ -482,51 +448,9 @@ def count_symbol(places: RowPlaces, heads: Heads, state: ContextState, head: int
 
 
 @inlined
-def write_memo(heads: Heads, outcomes: int, room: Scratch, memo: Array) -> None:
-    """Keeps the inputs of stacks in a memo: the levels, then the inputs, a byte each.
-
-    A memo begins with the log-probabilities of the members [M, Y], two bytes each, and then how many proxies and
-    outcomes were known, four bytes each, and the level of the last mixing.
-    """
-    inputs, place = len(room.inputs), 2 * M * outcomes + 9
-    for each in range(inputs + 1):
-        for head in range(len(heads.symbols)):
-            memo[place + head] = room.levels[each, head]
-        place += len(heads.symbols)
-    for each in range(inputs):
-        for lane in range(heads.lanes):
-            value = min(max(room.inputs[each, lane] * PER_STEP, -MOST_STEPS), MOST_STEPS) + MEMO_ZERO
-            memo[place + lane] = np.uint8(np.float32(value).view(np.int32) & np.int32(255))
-        place += heads.lanes
-
-
-@inlined
-def read_memo(heads: Heads, head: int, outcomes: int, memo: Array, room: Scratch) -> None:
-    """Writes the inputs of a head's stack as they were when the memo was made, and their levels."""
-    inputs, place = len(room.inputs), 2 * M * outcomes + 9
-    for each in range(inputs + 1):
-        room.kept_levels[each, head] = memo[place + head]
-        place += len(heads.symbols)
-    for each in range(inputs):
-        for lane in range(heads.begin[head] & POSITIVE, heads.end[head] & POSITIVE):
-            room.kept[each, lane] = (np.float32(memo[place + lane]) - np.float32(128)) * STEP
-        place += heads.lanes
-
-
-@inlined
-def write_whole(memo: Array, place: int, value: int) -> None:
-    """Writes a whole number into four bytes of a memo."""
-    for byte in range(4):
-        memo[place + byte] = (value >> (8 * byte)) & 255
-
-
-@inlined
-def read_whole(memo: Array, place: int) -> np.int64:
-    """The whole number in four bytes of a memo."""
-    value = np.int64(0)
-    for byte in range(4):
-        value |= np.int64(memo[place + byte]) << (8 * byte)
-    return value
+def mature(now: int, then: int) -> np.bool:
+    """Whether a memo was made when enough labels were known, of as many as are known now."""
+    return (then >= MATURE_ROWS) & (then >= MATURE_SHARE * np.float32(now))
 
 
 @inlined
@@ -535,14 +459,12 @@ def teach_head(
     known: int, room: Scratch,
 ) -> None:  # fmt: skip
     """Learns one symbol: first the stack, by what the memo says or else by what is known now; then all below it."""
-    outcomes = heads.symbols[-1]
     estimate(places, heads, state, switches.regression, head, head, room)
     stack(heads, state, head, head, room.inputs, room.levels, room, room.stacked)
     if switches.stacking:
-        now = state.known[known]
-        then = read_whole(memo, 2 * M * outcomes + 4 * known)
-        if then >= MATURE_ROWS and then >= MATURE_SHARE * np.float32(now):
-            read_memo(heads, head, outcomes, memo, room)
+        if mature(state.known[known], read_known(places, heads, memo, known)):
+            read_levels(places, heads, head, memo, room.kept_levels)
+            read_inputs(places, heads, head, memo, room.kept)
             stack(heads, state, head, head, room.kept, room.kept_levels, room, room.alone)
             teach_stack(heads, state, head, target, room.kept, room.kept_levels, room.alone)
         else:
@@ -594,13 +516,70 @@ def sample_numbers(places: RowPlaces, state: ContextState, dense: Array) -> None
 
 @inlined
 def combine(state: ContextState, level: int, outcomes: int, room: Scratch, out: Array) -> None:
-    """Writes the logistic combination of the members."""
+    """Writes the logistic combination of the forecasts."""
+    weights = state.combination[level]
     for symbol in range(outcomes):
         total = ZERO
-        for member in range(COMBINED):
-            total += state.combination[0, member, level] * room.members[member, symbol]
+        for place in range(len(weights)):
+            total += weights[place] * room.forecasts[1 + place, symbol]
         room.mixed[symbol] = total
     soften(room.mixed, 0, outcomes, SMALLEST, out)
+
+
+@inlined
+def teach_combination(state: ContextState, level: int, outcomes: int, target: int, room: Scratch) -> None:
+    """Gathers the slope and the curvature of one row, and steps once a block of rows is full."""
+    combine(state, level, outcomes, room, room.chances[0])
+    slopes, curvature, said = state.slopes[level], state.curvature[level], room.chances[0]
+    for place in range(len(slopes)):
+        mean = ZERO
+        for symbol in range(outcomes):
+            mean += said[symbol] * room.forecasts[1 + place, symbol]
+        slopes[place] += mean - room.forecasts[1 + place, target]
+        for symbol in range(outcomes):
+            room.chances[1 + place, symbol] = room.forecasts[1 + place, symbol] - mean
+        for other in range(place + 1):
+            total = ZERO
+            for symbol in range(outcomes):
+                total += said[symbol] * room.chances[1 + place, symbol] * room.chances[1 + other, symbol]
+            curvature[place, other] += total
+    state.known[3] += 1
+    state.known[4] += 1
+    if state.known[4] >= min(max(FIRST_BLOCK, state.known[3] // 20), LAST_BLOCK):
+        state.known[4] = 0
+        for each in range(len(state.combination)):
+            step_combination(state, each, room)
+
+
+@inlined
+def step_combination(state: ContextState, level: int, room: Scratch) -> None:
+    """A Newton step of the weights of one level: by Cholesky's factors of the curvature and a ridge."""
+    slopes, curvature, factor, step = state.slopes[level], state.curvature[level], room.factor, room.step
+    most, biggest = ZERO, ZERO
+    for row in range(len(slopes)):
+        step[row] = slopes[row]
+        for column in range(row + 1):
+            total = curvature[row, column] + (COMBINATION_RIDGE if row == column else ZERO)
+            for before in range(column):
+                total -= factor[row, before] * factor[column, before]
+            factor[row, column] = np.sqrt(max(total, ONE)) if row == column else total / factor[column, column]
+        for before in range(row):
+            step[row] -= factor[row, before] * step[before]
+        step[row] /= factor[row, row]
+        biggest = max(biggest, curvature[row, row])
+        slopes[row] = ZERO
+    for back in range(len(slopes)):
+        row = len(slopes) - 1 - back
+        for after in range(row + 1, len(slopes)):
+            step[row] -= factor[after, row] * step[after]
+        step[row] /= factor[row, row]
+        most = max(most, abs(step[row]))
+    scale = LONGEST_STEP / most if most > LONGEST_STEP else ONE
+    kept = np.float32(0.5) if biggest > FULL else ONE
+    for row in range(len(slopes)):
+        state.combination[level, row] -= scale * step[row]
+        for column in range(row + 1):
+            curvature[row, column] *= kept
 
 
 @inlined
@@ -613,21 +592,13 @@ def weigh_members(state: ContextState, share: float, level: int, room: Scratch) 
 
 @inlined
 def mix(state: ContextState, switches: Switches, level: int, outcomes: int, room: Scratch, said: Array) -> None:
-    """Writes the last two members, and the forecast: the geometric mean of what the hedges say."""
-    for member in range(COMBINED):
+    """Writes the combination, and the forecast: the geometric mean of what the hedges say."""
+    for place in range(1, len(room.forecasts)):
         for symbol in range(outcomes):
-            room.members[member, symbol] = log32(room.chances[member, symbol])
-    if switches.logistic:
-        combine(state, level, outcomes, room, room.chances[M - 1])
-    else:
-        for symbol in range(outcomes):
-            room.chances[M - 1, symbol] = room.chances[0, symbol]
+            room.forecasts[place, symbol] = log32(room.chances[place, symbol])
+    combine(state, level, outcomes, room, room.chances[0])
     for symbol in range(outcomes):
-        room.mixed[symbol] = (room.members[FIRST, symbol] + room.members[SECOND, symbol]) * np.float32(0.5)
-    soften(room.mixed, 0, outcomes, SMALLEST, room.chances[M - 2])
-    for member in range(M - 2, M):
-        for symbol in range(outcomes):
-            room.members[member, symbol] = log32(room.chances[member, symbol])
+        room.forecasts[0, symbol] = log32(room.chances[0, symbol])
     weigh_members(state, switches.share, level, room)
     for hedge in range(len(GAMMAS)):
         for symbol in range(outcomes):
@@ -669,28 +640,24 @@ def predict_row(
     estimate(places, heads, state, switches.regression, 0, last, room)
     stack(heads, state, 0, last, room.inputs, room.levels, room, room.stacked)
     regress(heads, contexts, 0, last, SMALLEST, room)
-    plain = room.estimates[places.identity + 1]
-    add_up(heads, room.stacked, room.stacked, room.chances[0])
-    add_up(heads, room.alone, room.alone, room.chances[2])
-    add_up(heads, plain, plain, room.chances[4])
+    add_up(heads, room.stacked, room.stacked, room.chances[1])
+    add_up(heads, room.alone, room.alone, room.chances[3])
+    for place in range(len(places.spoken)):
+        alone = room.estimates[places.spoken[place]]
+        add_up(heads, alone, alone, room.chances[5 + place])
     first = heads.first[last] & POSITIVE
     for symbol in range(outcomes):
-        room.chances[1, symbol], room.chances[3, symbol] = room.stacked[first + symbol], room.alone[first + symbol]
+        room.chances[2, symbol], room.chances[4, symbol] = room.stacked[first + symbol], room.alone[first + symbol]
     levels = room.levels[contexts + 2]
     level = levels[last] if levels[last] > 0 else FRESH if levels[0] > 0 else 0
     if state.known[1] < MATURE_ROWS:
         level = EARLY
     mix(state, switches, level, outcomes, room, said)
     if len(memo):
-        for member in range(M):
-            for symbol in range(outcomes):
-                code = min(np.int64(np.rint(-room.members[member, symbol] / MEMO_STEP)), np.int64(65535))
-                place = 2 * (member * outcomes + symbol)
-                memo[place], memo[place + 1] = code & 255, code >> 8
-        write_whole(memo, 2 * M * outcomes, np.int64(state.known[0]))
-        write_whole(memo, 2 * M * outcomes + 4, np.int64(state.known[1]))
-        memo[2 * M * outcomes + 8] = level
-        write_memo(heads, outcomes, room, memo)
+        write_forecasts(room.forecasts, level, memo)
+        write_known(places, heads, state.known, memo)
+        write_levels(places, heads, room.levels, memo)
+        write_inputs(places, heads, room.inputs, room.slopes, memo)
 
 
 @inlined
@@ -727,30 +694,17 @@ def learn_outcome(
 ) -> None:  # fmt: skip
     """Learns an outcome; z is known (not -1) where the proxy is learnt by now."""
     outcomes = heads.symbols[-1]
-    level = np.int64(memo[2 * M * outcomes + 8])
-    for member in range(M):
-        for symbol in range(outcomes):
-            place = 2 * (member * outcomes + symbol)
-            room.members[member, symbol] = -(np.int64(memo[place]) + (np.int64(memo[place + 1]) << 8)) * MEMO_STEP
+    level = read_forecasts(memo, room.forecasts)
     for hedge in range(len(GAMMAS)):
         scores = state.scores[hedge, level if BY_LEVEL[hedge] else 0]
-        most = GAMMAS[hedge] * scores[0] + room.members[0, y]
+        most = GAMMAS[hedge] * scores[0] + room.forecasts[0, y]
         for member in range(M):
-            scores[member] = GAMMAS[hedge] * scores[member] + room.members[member, y]
+            scores[member] = GAMMAS[hedge] * scores[member] + room.forecasts[member, y]
             most = max(most, scores[member])
         for member in range(M):
             scores[member] -= most
-    if switches.logistic:
-        combine(state, level, outcomes, room, room.heard[0])
-        for member in range(COMBINED):
-            mean, spread = np.float32(0), np.float32(0)
-            for symbol in range(outcomes):
-                value = room.members[member, symbol]
-                mean += room.heard[0, symbol] * value
-                spread += room.heard[0, symbol] * value * value
-            state.combination[1, member, level] += max(spread - mean * mean, np.float32(0))
-            slope = mean - room.members[member, y]
-            state.combination[0, member, level] -= slope / (state.combination[1, member, level] + WEIGHT_RIDGE)
+    if switches.logistic and mature(state.known[1], read_known(places, heads, memo, 1)):
+        teach_combination(state, level, outcomes, y, room)
     locate(places, heads, state, symbols, dense, room)
     for step in range(2 if z >= 0 else 1):
         teach_head(places, heads, switches, state, 1 + z if step else len(heads.symbols) - 1, y, memo, 1, room)

@@ -35,18 +35,14 @@ FRESH, EARLY = LEVELS, LEVELS + 1
 """Further levels of an identity, for the last mixing: only proxies are known of it; hardly any outcome is known."""
 
 MEMBERS = (
+    ("logistic", "mixture"),
     ("stack-residual", "residual"),
     ("stack-direct", "direct"),
     ("regression-residual", "residual"),
     ("regression-direct", "direct"),
     ("identity-residual", "residual"),
-    ("average", "mixture"),
-    ("logistic", "mixture"),
 )
-"""The forecasts that are mixed in the end, and the family of each; the last two are made of the others."""
-
-AVERAGED, COMBINED = (0, 2), 5
-"""The members whose geometric mean is the average, and how many the logistic combination takes."""
+"""The forecasts that are mixed in the end, and the family of each; the first combines the others, and more."""
 
 HEDGES = ((0.99, False), (0.999, False), (1.0, False), (0.999, True), (1.0, True))
 """How fast each set of weights of the members forgets, and whether it is kept for each level of the identity."""
@@ -71,7 +67,7 @@ class ContextSettings:
     stacking: bool = True
     """Weights of tables and regressions that learn."""
     logistic: bool = True
-    """The logistic combination of the members."""
+    """Weights of the combination of forecasts that learn."""
     same_labels: bool = True
     """The prior that an outcome is what its proxy says, where both have a label of the same name."""
     buckets: int = 2**20
@@ -116,6 +112,10 @@ class RowPlaces(NamedTuple):
     parent: Array  # int32 [C]: the context it backs off to; -1: the whole
     strength: Array  # float32 [C]
     identity: int  # the context that is the identity alone
+    context: Array  # int64 [T]: a context of each table
+    spoken: Array  # int64 [R]: the estimates that are forecasts on their own: 0 the whole, 1 + c of context c
+    kept: Array  # int64: the inputs that a memo keeps: contexts that are there twice once, then the regressions
+    kept_at: Array  # int64 [K]: where among them each input is
 
 
 class Heads(NamedTuple):
@@ -130,6 +130,7 @@ class Heads(NamedTuple):
     begin: Array  # int64 [H]: the same rounded down, and the lane past the last rounded up, to whole blocks
     end: Array  # int64 [H]
     of_lane: Array  # int64 [lanes]: the head of each lane; 0 for padding
+    kept: Array  # int64: the lanes that a memo keeps: all but the last of each head
     prior: Array  # float32 [lanes]: pseudo-counts of the whole
     prior_sums: Array  # float32 [padded heads]
     lanes: int
@@ -208,6 +209,11 @@ class ContextLayout:
         symbols = self.spaces.features.symbols
         return tuple(place for place, size in enumerate(symbols) if not place or room_for(size) >= HIGH)[:MOST_HIGH]
 
+    @property
+    def has_features(self) -> bool:
+        """Whether anything is known of an instance besides its identity."""
+        return bool(self.low or self.high[1:] or self.spaces.features.sets)
+
     @cached_property
     def _built(self) -> tuple[tuple[ContextTable, ...], tuple[Context, ...]]:
         tables: dict[ContextTable, int] = {}
@@ -272,7 +278,7 @@ class ContextLayout:
         """Where rows lie."""
         tables, contexts = self._built
         features, sizes = self.spaces.features, self.column_sizes
-        most = self.settings.buckets
+        most, tables_of = self.settings.buckets, [context.table for context in contexts]
         rooms = [_room([sizes[column] for column in table.columns], self._most(table.columns)) for table in tables]
         terms: list[tuple[int, ...]] = [(column,) for column in range(len(sizes))]
         terms += list(combinations(self.low[:MOST_PAIRED], 2)) if self.settings.regression else []
@@ -301,8 +307,38 @@ class ContextLayout:
             np.array([context.table for context in contexts], np.int32),
             np.array([context.parent for context in contexts], np.int32),
             np.array([context.strength for context in contexts], np.float32),
-            next((place for place, each in enumerate(contexts) if each.name == self.column_names[0]), -1),
+            self._identity,
+            np.array([tables_of.index(table) for table in range(len(tables))], np.int64),
+            np.array(self._spoken, np.int64),
+            *self._kept,
         )
+
+    @cached_property
+    def _identity(self) -> int:
+        names = [context.name for context in self.contexts]
+        return names.index(self.column_names[0]) if self.high else -1
+
+    @cached_property
+    def _spoken(self) -> list[int]:
+        """The identity, the whole, what others back off to in the end, and all contexts of a column of many values."""
+        tables, contexts = self._built
+        many = {(column,) for column in self.high}
+        chosen = {place for place, context in enumerate(contexts) if tables[context.table].columns in many}
+        chosen |= {contexts[place].parent for place in chosen}
+        return list(dict.fromkeys([1 + self._identity, 0, *(1 + place for place in sorted(chosen))]))
+
+    @property
+    def forecasts(self) -> int:
+        """How many forecasts there are: the members, and those of further contexts."""
+        return len(MEMBERS) - 1 + len(self._spoken)
+
+    @property
+    def _kept(self) -> tuple[Array, Array]:
+        """The inputs that differ, and where among them each input is."""
+        inputs = [*(context[1:] for context in self.contexts), "regression", "boosting"]
+        kept = [place for place, each in enumerate(inputs) if each not in inputs[:place]]
+        at = [kept.index(inputs.index(each)) for each in inputs]
+        return np.array(kept, np.int64), np.array(at, np.int64)
 
     def _most(self, columns: tuple[int, ...]) -> int:
         """Rows of a table: a quarter of the bound for several columns together."""
@@ -336,7 +372,8 @@ class ContextLayout:
         sums = np.ones(padded, np.float32)
         sums[: len(symbols)] = np.add.reduceat(prior[: symbols.sum()], first)
         end = np.array([_whole_blocks(last) for last in (first + symbols).tolist()], np.int64)
-        return Heads(symbols, first, first // BLOCK * BLOCK, end, of_lane, prior, sums, lanes, padded)
+        kept = np.setdiff1d(np.arange(symbols.sum()), first + symbols - 1).astype(np.int64)
+        return Heads(symbols, first, first // BLOCK * BLOCK, end, of_lane, kept, prior, sums, lanes, padded)
 
     @property
     def switches(self) -> Switches:
@@ -348,27 +385,31 @@ class ContextLayout:
 
     @property
     def memo_width(self) -> int:
-        """The bytes kept with a prediction: see `presage.forecasters.contexts.kernels.write_memo`."""
-        heads, inputs = self.heads, len(self.inputs)
-        members = 2 * len(MEMBERS) * self.spaces.outcomes
-        return members + 9 + (inputs + 1) * len(heads.symbols) + inputs * heads.lanes
+        """The bytes kept with a prediction: see `presage.forecasters.contexts.memos`."""
+        heads, places = self.heads, self.places
+        levels = -(-len(places.context) // LEVELS_IN_BYTE) * len(heads.symbols)
+        inputs = -(-len(places.kept) * INPUT_BITS // 8) * len(heads.kept)
+        return self.forecasts * self.spaces.outcomes + KNOWN_BYTES + levels + inputs
 
 
 BLOCK = 8
 """Lanes and heads are padded to a multiple of it: as many float32 as fit into a vector register."""
 
 
-CODE = 1 / 2048
-"""The resolution at which a memo keeps log-probabilities."""
+MEMBER_CODE = 1 / 72
+"""The resolution at which a memo keeps roots of log-probabilities of the members."""
+
+KNOWN_BYTES, LEVELS_IN_BYTE, INPUT_BITS = 9, 3, 6
+"""What a memo takes for how much is known of the whole log, and how it packs levels of tables and inputs of stacks."""
 
 
 def from_codes(codes: Array) -> Array:
-    """The log-probabilities that a memo keeps as whole numbers of two bytes.
+    """The log-probabilities that a memo keeps as bytes.
 
-    >>> from_codes(np.array([0, 2048], np.uint16)).tolist()
+    >>> from_codes(np.array([0, 72], np.uint8)).tolist()
     [-0.0, -1.0]
     """
-    return -CODE * codes.astype(np.float64)
+    return -np.square(MEMBER_CODE * codes.astype(np.float64))
 
 
 def room_for(size: int) -> int:

@@ -5,12 +5,11 @@ from pathlib import Path
 
 import numpy as np
 
-from presage.forecasters.contexts import kernels
+from presage.forecasters.contexts.arithmetic import Function, compiled
 from presage.forecasters.contexts.kernels import (
     ContextState,
     M,
     Scratch,
-    compiled,
     learn_outcome,
     learn_proxy,
     nowcast_row,
@@ -19,12 +18,12 @@ from presage.forecasters.contexts.kernels import (
 from presage.forecasters.contexts.layout import HEDGES, Heads, RowPlaces, Switches
 from presage.spaces import Array
 
-SOURCE = zlib.crc32(Path(kernels.__file__).read_bytes())
+SOURCE = zlib.crc32(b"".join(file.read_bytes() for file in sorted(Path(__file__).parent.glob("*.py"))))
 """Which version of the kernels this is: numba's cache notices a change in what a loop closes over, not in what it
-calls."""
+calls. The constants of their neighbours become part of them, too."""
 
 
-def _loops() -> tuple[kernels.Function, kernels.Function, kernels.Function, kernels.Function]:
+def _loops() -> tuple[Function, Function, Function, Function]:
     source = SOURCE
 
     def play_rounds(

@@ -24,7 +24,7 @@ from presage.logs.guards.log_sample import LogSample, log_sample
 from presage.logs.signals import Fate
 from presage.logs.tables import sql_text
 from presage.spaces import Array
-from presage.task.features import Category, Count, Feature, Number, SetFeature, Timestamp
+from presage.task.features import MOST_SCALES, Category, Count, Feature, Number, SetFeature, Timestamp
 from presage.task.signals import Signal
 from presage.task.task import Task
 
@@ -121,7 +121,8 @@ def _leak(sample: LogSample, task: Task, place: int, feature: Feature) -> LogWar
 def _numbers(sample: LogSample, name: str, feature: Feature) -> Array | None:
     if not isinstance(feature, Number | Count | Timestamp):
         return None
-    return sample.column(f"coalesce({name}::DOUBLE, 'nan'::DOUBLE)")
+    numbers = sample.column(f"coalesce({name}::DOUBLE, 'nan'::DOUBLE)")
+    return np.clip(numbers, -MOST_SCALES, MOST_SCALES)  # so that products of them stay numbers
 
 
 def _told_signal(task: Task, feature: Feature, signal: Signal, symbols: Array, views: list[Array]) -> LogWarning | None:

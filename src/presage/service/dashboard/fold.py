@@ -90,15 +90,14 @@ def predicted_columns(entries: Sequence[ObservedEntry], rows: Array, subject: Su
     bodies = [body for body in (entries[row].body for row in rows.tolist()) if body is not None]
     assert len(bodies) == len(rows)
     log_probabilities = np.frombuffer(b"".join([body.log_probabilities for body in bodies]), "<f4")
-    log_probabilities = log_probabilities.reshape(len(bodies), subject.outcomes)
-    width = (2 if subject.coded else 4) * subject.experts * subject.outcomes
+    log_probabilities = log_probabilities.reshape(len(bodies), subject.outcomes).astype(np.float64)
+    log_probabilities[np.isnan(log_probabilities)] = -most  # an answer that was no number is the worst there is
+    width = (1 if subject.coded else 4) * subject.experts * subject.outcomes
     begun = b"".join([body.memo[:width] for body in bodies])
-    memo = from_codes(np.frombuffer(begun, "<u2")) if subject.coded else np.frombuffer(begun, "<f4")
+    memo = from_codes(np.frombuffer(begun, "|u1")) if subject.coded else np.frombuffer(begun, "<f4")
     memo = memo.reshape(len(bodies), subject.experts, subject.outcomes)
     model = np.array([body.model for body in bodies], np.int64)
-    return PredictedColumns(
-        np.maximum(log_probabilities.astype(np.float64), -most), np.maximum(memo.astype(np.float64), -most), model
-    )
+    return PredictedColumns(np.maximum(log_probabilities, -most), np.maximum(memo.astype(np.float64), -most), model)
 
 
 MOST = 4096

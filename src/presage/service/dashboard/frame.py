@@ -99,6 +99,7 @@ class Lag(msgspec.Struct):
     position: int  # of the log
     behind: int | None  # milliseconds of the log since that model learnt
     over_time: list[int]  # lessons, second by second
+    learner: str = "waiting"  # what it does
 
 
 class DashboardFrame(msgspec.Struct):

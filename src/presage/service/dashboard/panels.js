@@ -168,12 +168,15 @@ function counts(frame, place) {
       ...refused));
 }
 
-function lag(frame, place, { lessons, model, position, behind, over_time: over }) {
+const DOING = { replaced: "being replaced", restoring: "reading a snapshot", saving: "writing a snapshot" };
+
+function lag(frame, place, { lessons, model, position, behind, over_time: over, learner }) {
   const words = lessons
     ? `${whole(lessons)} queued. The model includes the log up to entry ${whole(model)} of ${whole(position)}` +
       (behind ? `, ${span(behind)} of log time behind.` : ".")
     : `None. The last update was at entry ${whole(model)} of ${whole(position)}.`;
-  spark(say(place, words, "Proxies and outcomes that the model has not learned yet."), over, words);
+  const state = learner === "waiting" ? "" : ` The learner is ${DOING[learner] ?? learner}.`;
+  spark(say(place, words + state, "Proxies and outcomes that the model has not learned yet."), over, words);
 }
 
 export { moment };

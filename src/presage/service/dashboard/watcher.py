@@ -55,6 +55,7 @@ class Sample(NamedTuple):
     model: int
     weights: dict[str, float]  # of families of experts
     ready: str
+    learner: str = "waiting"  # what it does
 
 
 class Watcher:
@@ -147,7 +148,7 @@ class Watcher:
     def _lag(self, sample: Sample) -> Lag:
         learnt, at = self.watch.learnt
         behind = (self.watch.at - at) // 1000 if learnt and sample.lessons else 0
-        return Lag(sample.lessons, sample.model, sample.position, behind, list(self._lags))
+        return Lag(sample.lessons, sample.model, sample.position, behind, list(self._lags), sample.learner)
 
     def _fold(self) -> None:
         while self._inbox:

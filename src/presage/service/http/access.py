@@ -1,4 +1,4 @@
-"""Access to the service: the host and token of every request, checked before anything else."""
+"""Access to the service: the host, origin and token of every request, checked before anything else."""
 
 import functools
 import hashlib
@@ -16,28 +16,34 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 from presage.errors import SettingError
 from presage.service.dashboard.page import PARTS
 from presage.service.http.metrics import Metrics
-from presage.service.http.problems import HOST, MALFORMED, NOT_FOUND, TOKEN, RefusalError, answer
+from presage.service.http.problems import HOST, MALFORMED, NOT_FOUND, ORIGIN, TOKEN, RefusalError, answer
 
 LOOPBACK = ("localhost", "127.0.0.1", "::1")
 PUBLIC = ("/", "/healthz", "/readyz", *(f"/dashboard/{name}" for name in PARTS))
 """Addresses that need no token: a page without data, and the health of the service."""
+
+PORTS = {"http": ":80", "https": ":443"}
+"""Schemes of pages, and the ports that browsers leave out."""
 
 _AUTHORITY = re.compile(r"(?:\[([0-9a-fA-F:.]+)\]|([^\s:@/\[\]]+))(?::\d{0,5})?")
 
 
 @dataclass(frozen=True)
 class Access:
-    """The token, and the host names that the service accepts ("*": any)."""
+    """The token, the host names that the service accepts ("*": any), and origins of pages besides its own."""
 
     token: str | None = None
     hosts: tuple[str, ...] = LOOPBACK
+    origins: tuple[str, ...] = ()
 
     def check(self, scope: Scope) -> None:
-        """Raise RefusalError unless a request has an accepted host and the token."""
-        hosts, tokens = [], []
+        """Raise RefusalError unless a request has an accepted host and origin, and the token."""
+        hosts, origins, tokens = [], [], []
         for name, value in scope["headers"]:
             if name == b"host":
                 hosts.append(value)
+            elif name == b"origin":
+                origins.append(value)
             elif name == b"authorization":
                 tokens.append(value)
         if len(hosts) != 1:
@@ -47,6 +53,10 @@ class Access:
             raise RefusalError(
                 HOST, "wrong host", "use a host name that the service accepts (--allowed-host)", "host", sent
             )
+        if origins and not (len(origins) == 1 and _is_from_here(origins[0], hosts[0], self.origins)):
+            sent = b", ".join(origins).decode("latin-1")
+            remedy = "ask from a page of this service, or allow the origin (--allow-origin)"
+            raise RefusalError(ORIGIN, "a page of another origin", remedy, "origin", sent)
         if self.token is not None and scope["path"] not in PUBLIC:
             _check_token(tokens, self.token)
 
@@ -59,6 +69,20 @@ def _is_ours(sent: bytes, names: tuple[str, ...]) -> bool:
     """
     parts = _AUTHORITY.fullmatch(sent.decode("latin-1"))
     return parts is not None and ((parts[1] or parts[2]).lower() in names or "*" in names)
+
+
+@functools.lru_cache(maxsize=100)
+def _is_from_here(origin: bytes, host: bytes, allowed: tuple[str, ...]) -> bool:
+    """Whether a page is from the host that it asks, or of an allowed origin.
+
+    The scheme does not count: a TLS proxy in front of the service takes it away. A page that hides where it is from,
+    with the origin null, is from elsewhere.
+    """
+    sent = origin.decode("latin-1")
+    scheme, _, authority = sent.lower().partition("://")
+    port = PORTS.get(scheme, "")
+    same_host = authority.removesuffix(port) == host.decode("latin-1").lower().removesuffix(port)
+    return (scheme in PORTS and same_host) or sent in allowed
 
 
 def _check_token(sent: list[bytes], token: str) -> None:
@@ -78,9 +102,13 @@ def same(one: bytes, other: bytes) -> bool:
 def read_token(file: Path) -> str:
     """The token in a file: one line of 16 to 500 printable ASCII characters without spaces."""
     try:
+        mode = file.stat().st_mode & 0o777
         token = file.read_text("utf-8").strip()
     except (OSError, UnicodeDecodeError) as error:
         raise SettingError("the token file cannot be read", str(file), "check its name and permissions") from error
+    if mode & 0o006:
+        wrong = "every user of this machine can read or change the token file"
+        raise SettingError(wrong, f"{file}, mode {mode:04o}", f"run chmod 600 {file}, and change the token")
     if not re.fullmatch(r"[!-~]{16,500}", token):
         remedy = "write 16 to 500 printable characters without spaces into it"
         raise SettingError("the token file has no valid token", str(file), remedy)
@@ -95,6 +123,16 @@ def called(host: str, further: Iterable[str]) -> tuple[str, ...]:
         raise SettingError("a service that listens on all addresses needs its host names", host, remedy)
     own = () if is_wildcard(host) else (host.lower().strip("[]"),)
     return tuple(dict.fromkeys((*LOOPBACK, *own, *names)))
+
+
+def read_origins(sent: Iterable[str]) -> tuple[str, ...]:
+    """Origins as browsers send them, such as https://shop.example."""
+    origins = tuple(sent)
+    for origin in origins:
+        if not re.fullmatch(r"https?://[^\s/@A-Z]+", origin):
+            remedy = "give the scheme, host and port, in small letters and with nothing behind, as https://shop.example"
+            raise SettingError("not the origin of a page", origin, remedy)
+    return origins
 
 
 def is_wildcard(host: str) -> bool:

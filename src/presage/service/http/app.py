@@ -30,7 +30,7 @@ from presage.service.http.problems import (
     answer,
     refused,
 )
-from presage.service.http.requests import Reader, refuse_lines
+from presage.service.http.requests import PART, Reader, refuse_lines
 from presage.service.interface import FeedbackRequest, PredictionRequest, Service
 from presage.service.limits import Limits
 from presage.service.replies import HealthReply, PredictionsReply, bulk_reply, feedback_reply, ranked
@@ -110,20 +110,31 @@ class Routes:
     async def events(self, request: Request) -> Response:
         """POST /v1/events: many lines; one wrong line refuses all of them."""
         body = await self.bodies.receive(request.scope, request.receive, self.limits.bulk_bytes, NDJSON)
-        lines = self.reader.lines(body)
+        lines = []
+        for part in self.reader.parts(body):
+            lines += part
+            await asyncio.sleep(0)
+        events = await self._read(lines)
+        results = await self.service.submit(events)
+        return _json(bulk_reply((event.id for event in events), results, (number for number, _ in lines)))
+
+    async def _read(self, lines: list[tuple[int, bytes]]) -> list[PredictionRequest | FeedbackRequest]:
+        """The events of these lines; other requests get a turn in between."""
         events: list[PredictionRequest | FeedbackRequest] = []
         wrong = []
+        size = 0
         for place, (number, line) in enumerate(lines):
             try:
                 events.append(self.reader.event(line))
             except RefusalError as refusal:
                 wrong.append(refusal.line(number))
-            if place % SLICE == SLICE - 1:
+            size += len(line)
+            if place % SLICE == SLICE - 1 or size > PART:
                 await asyncio.sleep(0)
+                size = 0
         if wrong:
             raise refuse_lines(wrong)
-        results = await self.service.submit(events)
-        return _json(bulk_reply((event.id for event in events), results, (number for number, _ in lines)))
+        return events
 
     async def look_up(self, request: Request) -> Response:
         """GET /v1/predictions/{id}: its state."""

@@ -1,4 +1,4 @@
-"""Deadlines of connections: uvicorn's protocol with a limit on every wait for a client.
+"""Deadlines of connections: uvicorn's protocol with a limit on every wait for a client, and on what it may send ahead.
 
 It uses members of uvicorn that are not public; the upper bound on its version in pyproject.toml is for that.
 """
@@ -9,13 +9,22 @@ from typing import cast
 
 import msgspec
 from uvicorn._types import ASGI3Application
+from uvicorn.protocols.http.flow_control import FlowControl
 from uvicorn.protocols.http.httptools_impl import STATUS_LINE, HttpToolsProtocol, RequestResponseCycle
 
-from presage.service.http.problems import HEADERS, MALFORMED_HTTP, MEDIA_TYPE, SLOW, ProblemKind, RefusalError
+from presage.service.http.admission import HEALTH, Admission
+from presage.service.http.problems import BUSY, HEADERS, MALFORMED_HTTP, MEDIA_TYPE, SLOW, ProblemKind, RefusalError
 from presage.service.limits import Limits
 
+AHEAD = 8
+"""Requests that may wait behind the one that is being answered before nothing more is parsed."""
+
+PIECE = 1024
+"""Bytes that are parsed at once outside of a body of known length; no piece has more than some 50 requests."""
+
 LINGER = 1.0
-"""Seconds for which a refused client may go on sending, so that it gets to read the answer."""
+"""Seconds for which a refused client may go on sending, so that it gets to read the answer; and that a connection
+which may ask about the health only may wait."""
 
 
 class JoinedWrites:
@@ -47,14 +56,34 @@ class JoinedWrites:
         return self.transport.is_closing()
 
 
+class HeldFlow(FlowControl):
+    """Flow control that reads no more while what was read is not parsed, whatever uvicorn says."""
+
+    held = False
+
+    def resume_reading(self) -> None:
+        """Read again, unless what was read is not parsed yet."""
+        if not self.held:
+            super().resume_reading()
+
+    def hold(self, held: bool) -> None:
+        """Stop reading, or go on."""
+        if held != self.held:
+            self.held = held
+            (self.pause_reading if held else self.resume_reading)()
+
+
 class PunctualProtocol(HttpToolsProtocol):
     """One connection, closed if the client is too slow.
 
     It waits for a request, from its start or from the last answer until the whole request is there; and for the client
-    to read, while unread data piles up.
+    to read, while unread data piles up. What a client sends ahead is read once, and parsed as its turn comes: uvicorn
+    would parse all of it, and read as much again after each answer.
     """
 
-    limits = Limits()
+    limits: Limits
+    admission: Admission
+    admitted = False  # whether it is one of the connections that may make any request
     waiting: float | None = None  # since when; None while it is the service's turn
     unread: float | None = None  # since when what was written piles up
     arriving = False  # whether a request has begun to arrive
@@ -62,26 +91,53 @@ class PunctualProtocol(HttpToolsProtocol):
     ended = False  # whether a request ended in what was just read
     head = 0  # bytes of complete headers and trailers of this request
     headless = 0  # bytes read without the end of a head
+    body = 0  # bytes that are due of a body of known length
     refused = False  # whether whatever else comes is thrown away
     answering: RequestResponseCycle | None = None  # the request whose turn it is
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        """Begin to wait; close a connection beyond the limit."""
+        """Begin to wait; a connection beyond the limits may ask about the service's health only."""
         super().connection_made(cast(asyncio.Transport, transport))
-        self.joined = JoinedWrites(self.transport, self.loop)
+        self.flow = self.held_flow = HeldFlow(self.transport)
+        self.joined, self.unparsed = JoinedWrites(self.transport, self.loop), bytearray()
         self.waiting = time.monotonic()
-        if len(self.connections) > self.limits.connections:
-            self.transport.abort()
+        self.address = self.client[0] if self.client else ""
+        if not self._admit():
+            self.admission.keep_spare(self)
+
+    def cut(self) -> None:
+        """Close the connection at once."""
+        self._hang_up()
+        self.transport.abort()
 
     def connection_lost(self, exc: Exception | None) -> None:
         """Stop the request that is being answered; uvicorn itself stops only the last of several."""
+        if self.admitted:
+            self.admission.leave(self.address)
+        self.admission.spare.pop(self, None)
         self._hang_up()
         super().connection_lost(exc)
 
     def data_received(self, data: bytes) -> None:
-        """Read on; refuse a head that does not end."""
-        if self.refused:
-            return
+        """Parse what came, unless enough requests wait already."""
+        self.unparsed += data
+        self._parse()
+
+    def _parse(self) -> None:
+        """Parse what was read, piece by piece, until enough requests wait; read no more before all is parsed."""
+        while self.unparsed and len(self.pipeline) < AHEAD:
+            if self.refused or self.transport.is_closing():
+                self.unparsed.clear()
+                break
+            size = self.body or PIECE
+            piece = bytes(self.unparsed[:size])
+            del self.unparsed[:size]
+            self._parse_piece(piece)
+        if not self.transport.is_closing():
+            self.held_flow.hold(bool(self.unparsed))
+
+    def _parse_piece(self, data: bytes) -> None:
+        """Parse on; refuse a head that does not end."""
         self.ended = False
         super().data_received(data)
         if self.heading and not self.ended and not self.refused:
@@ -107,11 +163,22 @@ class PunctualProtocol(HttpToolsProtocol):
     def on_headers_complete(self) -> None:
         """The head is complete."""
         self.heading = False
+        if not self._admit() and self.url.partition(b"?")[0] not in HEALTH:
+            self._refuse(BUSY, "too many connections", "send the same again shortly, over fewer connections")
+            raise ValueError("too many connections")
+        self.body = next((int(value) for name, value in self.headers if name == b"content-length"), 0)
         super().on_headers_complete()
+        self.cycle.keep_alive = self.cycle.keep_alive and self.admitted
+
+    def on_body(self, body: bytes) -> None:
+        """A part of a body."""
+        self.body = max(0, self.body - len(body))
+        super().on_body(body)
 
     def on_message_complete(self) -> None:
         """The request is complete: it is the service's turn."""
         super().on_message_complete()
+        self.body = 0
         self.arriving, self.heading, self.ended, self.headless = False, True, True, 0
         self.waiting = time.monotonic() if self._idle else None
 
@@ -119,6 +186,7 @@ class PunctualProtocol(HttpToolsProtocol):
         """The answer is sent: the client's turn, unless its next request is there already."""
         self.joined.flush()
         super().on_response_complete()
+        self._parse()
         self.waiting = time.monotonic() if self._idle or self.cycle.more_body else None
 
     def pause_writing(self) -> None:
@@ -134,15 +202,14 @@ class PunctualProtocol(HttpToolsProtocol):
     def check(self, now: float) -> None:
         """Close the connection if it is overdue; abort it if it does not close."""
         most = self.limits.request_seconds if self.arriving else self.limits.idle_seconds
-        late = self.waiting is not None and now - self.waiting > (LINGER if self.refused else most)
+        hurried = self.refused or not self.admitted
+        late = self.waiting is not None and now - self.waiting > (min(LINGER, most) if hurried else most)
         unread = self.unread is not None and now - self.unread > self.limits.request_seconds
         if unread or (late and (self.refused or self.transport.is_closing())):
-            self._hang_up()
-            self.transport.abort()
+            self.cut()
         elif late and self.arriving:
-            self._refuse(
-                SLOW, "the request did not arrive in time", f"send it within {self.limits.request_seconds:g} seconds"
-            )
+            most = self.limits.request_seconds
+            self._refuse(SLOW, "the request did not arrive in time", f"send it within {most:g} seconds")
         elif late:
             self.transport.close()
 
@@ -155,6 +222,13 @@ class PunctualProtocol(HttpToolsProtocol):
         self.answering = cycle
         cycle.transport = cast(asyncio.Transport, self.joined)
         super()._start_asgi_task(cycle, app)
+
+    def _admit(self) -> bool:
+        """Whether the connection may make any request; one that was spare may once there is room."""
+        if not self.admitted and self.admission.admit(self.address):
+            self.admitted = True
+            self.admission.spare.pop(self, None)
+        return self.admitted
 
     def _hang_up(self) -> None:
         if self.answering is not None and not self.answering.response_complete:
@@ -181,7 +255,8 @@ class PunctualProtocol(HttpToolsProtocol):
         self.waiting = time.monotonic()
         if earlier is None or earlier.response_complete or not earlier.response_started:
             body = msgspec.json.encode(RefusalError(kind, what, remedy).problem())
-            head = f"content-type: {MEDIA_TYPE}\r\ncontent-length: {len(body)}\r\nconnection: close\r\n\r\n"
+            retry = f"retry-after: {self.limits.retry_seconds}\r\n" if kind is BUSY else ""
+            head = f"content-type: {MEDIA_TYPE}\r\n{retry}content-length: {len(body)}\r\nconnection: close\r\n\r\n"
             self.transport.write(STATUS_LINE[kind.status] + head.encode() + body)
         self._hang_up()
         # To close while the client still sends would make its system throw the answer away.

@@ -8,6 +8,7 @@ from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Metri
 from prometheus_client.registry import Collector
 
 from presage.service.interface import Service, ServiceNumbers
+from presage.service.learner.heartbeat import STATES
 
 BUCKETS = (0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1.0, 2.0, 5.0)
 """Upper bounds of the durations of requests, in seconds."""
@@ -83,6 +84,7 @@ class ServiceCollector(Collector):
             "presage_predictions", "Predictions in the log since its beginning.", numbers.counters.predictions
         )
         yield from _queues(numbers)
+        yield from _learner(numbers)
         yield from _drift(numbers)
 
 
@@ -124,6 +126,35 @@ def _queues(numbers: ServiceNumbers) -> Iterator[Metric]:
         "presage_watch_missed", "Log entries left out of the dashboard because it could not keep up.",
         numbers.watch_missed,
     )  # fmt: skip
+
+
+def _learner(numbers: ServiceNumbers) -> Iterator[Metric]:
+    learner = numbers.learner
+    yield GaugeMetricFamily(
+        "presage_learner_up",
+        "1 while a learner process runs and has caught up with the log; 0 while one is replaced or catches up.",
+        float(learner.up),
+    )
+    doing = GaugeMetricFamily(
+        "presage_learner_state", "1 for what the learner process is doing at this moment, 0 for the rest.",
+        labels=["state"],
+    )  # fmt: skip
+    for state in STATES:
+        doing.add_metric([state], float(state == learner.doing))
+    yield doing
+    yield CounterMetricFamily(
+        "presage_learner_deaths", "Learner processes that died or hung since the service started, each then replaced.",
+        learner.deaths,
+    )  # fmt: skip
+    yield GaugeMetricFamily(
+        "presage_model_age_entries", "Entries that came into the log after those from which the model in use learned.",
+        numbers.log_entries - numbers.model_position,
+    )  # fmt: skip
+    yield GaugeMetricFamily(
+        "presage_model_age_seconds",
+        "Seconds since the model in use was learned, by the clock of the log; NaN before the first update.",
+        numbers.model_seconds,
+    )
 
 
 def _drift(numbers: ServiceNumbers) -> Iterator[Metric]:

@@ -20,9 +20,9 @@ from presage.task.task import Task
 
 REFERENCE = "#/components/schemas/{name}"
 REPLIES = (PredictionReply, PredictionsReply, FeedbackReply, BulkReply, StateReply, HealthReply, Problem)
-ANY = (400, 401, 408, 421, 431, 500)
+ANY = (400, 401, 403, 408, 421, 429, 431, 500)
 """Statuses that any request may get."""
-POSTED = (*ANY, 413, 415, 422, 429, 503, 507)
+POSTED = (*ANY, 413, 415, 422, 503, 507)
 
 Schema = dict[str, Any]
 

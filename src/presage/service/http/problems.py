@@ -6,7 +6,16 @@ from typing import Any, NamedTuple
 import msgspec
 from starlette.responses import Response
 
-from presage.errors import LONGEST, BusyError, InputError, PresageError, StoreFailedError, StoreFullError
+from presage.errors import (
+    LONGEST,
+    BusyError,
+    InputError,
+    NotFiniteError,
+    PresageError,
+    StoreError,
+    StoreFailedError,
+    StoreFullError,
+)
 
 MEDIA_TYPE = "application/problem+json"
 SHOWN = 100
@@ -23,6 +32,7 @@ class ProblemKind(NamedTuple):
 
 MALFORMED_HTTP = ProblemKind("malformed-http", 400, "Invalid HTTP")
 MALFORMED = ProblemKind("malformed", 400, "Malformed request")
+ORIGIN = ProblemKind("origin", 403, "Wrong origin")
 TOKEN = ProblemKind("token", 401, "Wrong token")
 NOT_FOUND = ProblemKind("not-found", 404, "Not found")
 METHOD = ProblemKind("method", 405, "Method not allowed")
@@ -35,11 +45,12 @@ INVALID = ProblemKind("invalid", 422, "Invalid request")
 BUSY = ProblemKind("busy", 429, "Retry shortly")
 HEADERS = ProblemKind("headers", 431, "Request headers too large")
 BUG = ProblemKind("bug", 500, "Internal error, see the server log")
+NOT_FINITE = ProblemKind("not-finite", 500, "The answer is no finite number")
 FAILED = ProblemKind("failed", 503, "The service is shutting down")
 FULL = ProblemKind("full", 507, "The disk is full")
 
-KINDS = (MALFORMED_HTTP, MALFORMED, TOKEN, NOT_FOUND, METHOD, SLOW, CONFLICT, TOO_LARGE, MEDIA, HOST, INVALID, BUSY,
-         HEADERS, BUG, FAILED, FULL)  # fmt: skip
+KINDS = (MALFORMED_HTTP, MALFORMED, TOKEN, ORIGIN, NOT_FOUND, METHOD, SLOW, CONFLICT, TOO_LARGE, MEDIA, HOST, INVALID,
+         BUSY, HEADERS, BUG, NOT_FINITE, FAILED, FULL)  # fmt: skip
 
 
 class ProblemLine(msgspec.Struct):
@@ -95,7 +106,8 @@ def refused(error: Exception, where: str, retry_seconds: int) -> RefusalError:
         return error
     for family, kind in ANSWERS.items():
         if isinstance(error, family) and isinstance(error, PresageError):
-            found = RefusalError(kind, error.wrong, error.remedy, where, error.found)
+            value = None if isinstance(error, StoreError) else error.found  # it may be a path of the server
+            found = RefusalError(kind, error.wrong, error.remedy, where, value)
             if kind in (BUSY, FULL):
                 found.headers = {"retry-after": str(retry_seconds)}
             return found
@@ -104,7 +116,13 @@ def refused(error: Exception, where: str, retry_seconds: int) -> RefusalError:
     )
 
 
-ANSWERS = {BusyError: BUSY, StoreFullError: FULL, StoreFailedError: FAILED, InputError: INVALID}
+ANSWERS = {
+    BusyError: BUSY,
+    StoreFullError: FULL,
+    StoreFailedError: FAILED,
+    InputError: INVALID,
+    NotFiniteError: NOT_FINITE,
+}
 
 
 def answer(refusal: RefusalError) -> Response:

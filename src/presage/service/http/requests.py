@@ -1,7 +1,7 @@
 """Bodies of requests, decoded and encoded: predictions, feedback, and bulk requests of both."""
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from typing import Any, NamedTuple
 
 import msgspec
@@ -14,6 +14,9 @@ from presage.service.http.strict_json import EXACT, Value, check_keys, count_key
 from presage.service.interface import FeedbackRequest, PredictionRequest
 from presage.service.limits import Limits
 from presage.task.task import Task
+
+PART = 65_536
+"""Bytes of a bulk request that are read before other requests get a turn."""
 
 _CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f]")
 
@@ -137,11 +140,23 @@ class Reader:
         check_keys(line, count_keys(sent))
         return self._feedback("proxy" if isinstance(sent, ProxyEvent) else "outcome", sent, "$")
 
-    def lines(self, body: bytes) -> list[tuple[int, bytes]]:
-        """The lines of a bulk request that are not blank, numbered from 1."""
-        found = [(number, line) for number, line in enumerate(body.split(b"\n"), 1) if line and not line.isspace()]
-        self._count(len(found), self.limits.bulk_events, "a bulk", "request")
-        return found
+    def parts(self, body: bytes) -> Iterator[list[tuple[int, bytes]]]:
+        """The lines of a bulk request that are not blank, numbered from 1, in parts of so many bytes or one line."""
+        start = found = 0
+        number = 1
+        while start < len(body):
+            end = body.find(b"\n", start + PART - 1)
+            part = body[start : end if end >= 0 else len(body)]
+            lines = [] if part.isspace() else part.split(b"\n")
+            some = [(place, line) for place, line in enumerate(lines, number) if line and not line.isspace()]
+            found += len(some)
+            if found > self.limits.bulk_events:
+                most = self.limits.bulk_events
+                raise RefusalError(TOO_LARGE, f"a bulk of more than {most}", f"send at most {most} at once")
+            yield some
+            number += part.count(b"\n") + 1
+            start += len(part) + 1
+        self._count(found, self.limits.bulk_events, "a bulk", "request")
 
     def id(self, id: str, where: str) -> str:
         """A valid id: any text without control characters, compared byte by byte. Raise RefusalError for others."""

@@ -55,7 +55,14 @@ def _feature(feature: Feature) -> Schema:
         if feature.slots is not None and not 0 < len(feature.values) <= feature.slots:
             found["maxItems"] = feature.slots
     elif isinstance(feature, Number | Count):
-        found = {"type": "number", "minimum": -EXACT, "maximum": EXACT}
+        least, most = (
+            (feature.least, feature.most) if isinstance(feature, Number) and not feature.clips else (None, None)
+        )
+        found = {
+            "type": "number",
+            "minimum": -EXACT if least is None else max(least, -EXACT),
+            "maximum": EXACT if most is None else min(most, EXACT),
+        }
     elif isinstance(feature, Boolean):
         found = {"type": "boolean"}
     else:

@@ -4,11 +4,14 @@ import contextlib
 import errno
 import gc
 import logging
+import os
 import signal
 import socket
+import sys
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from types import FrameType
 from typing import cast
 
 import uvicorn
@@ -16,23 +19,60 @@ from starlette.applications import Starlette
 
 from presage.errors import SettingError
 from presage.service.http.access import check_reach
+from presage.service.http.admission import Admission
 from presage.service.http.deadlines import PunctualProtocol
 from presage.service.limits import Limits
 
 STOPPED, FAILED, INTERRUPTED = 0, 3, 130
-"""Exit codes: stopped (SIGTERM), the store failed, interrupted (SIGINT)."""
+"""Exit codes: stopped (SIGTERM), the store or the learner failed, interrupted (SIGINT)."""
 
 BACKLOG = 2048
 EVERY = 5
 """Deadlines are checked in each fifth turn of the server's loop, twice a second."""
 
 
+REQUESTS = 0.3
+"""The part of the grace that requests get to finish; the rest is for the log and the learner."""
+
+
+class Grace:
+    """The time from the first signal to stop to the end of the process, which this ends if it is still there then.
+
+    Whatever is unfinished by then, what was answered is in the log: it is as after a kill, without damage.
+    """
+
+    def __init__(self, seconds: float) -> None:
+        self.seconds = seconds
+        self._timer: threading.Timer | None = None
+
+    def __enter__(self) -> "Grace":
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        if self._timer:
+            self._timer.cancel()
+
+    def begin(self, code: int) -> None:
+        """Let the time run, at the end of which the process ends with this code; only the first call counts."""
+        if self._timer is None:
+            self._timer = threading.Timer(self.seconds, self._end, [code])
+            self._timer.daemon = True
+            self._timer.start()
+
+    def _end(self, code: int) -> None:
+        line = f"Stopped after {self.seconds:g} seconds (--grace) with work unfinished: the next start takes longer\n"
+        with contextlib.suppress(OSError, ValueError):
+            sys.stderr.write(line)
+            sys.stderr.flush()
+        os._exit(code)
+
+
 class Server(uvicorn.Server):
     """A server that closes late connections, and exits with a code instead of a signal."""
 
-    def __init__(self, app: Starlette, config: uvicorn.Config) -> None:
+    def __init__(self, app: Starlette, config: uvicorn.Config, grace: Grace | None = None) -> None:
         super().__init__(config)
-        self.app, self.ended = app, STOPPED
+        self.app, self.ended, self.grace = app, STOPPED, grace
 
     async def on_tick(self, counter: int) -> bool:
         """Whether to stop; called ten times a second."""
@@ -40,12 +80,22 @@ class Server(uvicorn.Server):
             self.check_deadlines(time.monotonic())
         if self.app.state.failed():
             self.ended, self.should_exit = FAILED, True
+            self._begin_grace(FAILED)
         return await super().on_tick(counter)
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
         """End the dashboard streams, which have no end of their own, then all other connections."""
         self.app.state.stopping = True
         await super().shutdown(sockets)
+
+    def handle_exit(self, sig: int, frame: FrameType | None) -> None:
+        """Begin to stop."""
+        self._begin_grace(INTERRUPTED if sig == signal.SIGINT else STOPPED)
+        super().handle_exit(sig, frame)
+
+    def _begin_grace(self, code: int) -> None:
+        if self.grace:
+            self.grace.begin(code)
 
     def check_deadlines(self, now: float) -> None:
         """Close overdue connections."""
@@ -68,9 +118,10 @@ class Server(uvicorn.Server):
             self.ended = INTERRUPTED
 
 
-def create_server(app: Starlette, limits: Limits) -> Server:
-    """A server for an application, with its deadlines."""
-    protocol = type("Protocol", (PunctualProtocol,), {"limits": limits})
+def create_server(app: Starlette, limits: Limits, proxies: Iterable[str] = (), grace: Grace | None = None) -> Server:
+    """A server for an application, with its deadlines and limits; those per address do not bind these proxies."""
+    own = {"limits": limits, "admission": Admission(limits, proxies)}
+    protocol = type("Protocol", (PunctualProtocol,), own)
     logging.getLogger("uvicorn.error").setLevel(logging.ERROR)
     config = uvicorn.Config(
         app,
@@ -84,9 +135,9 @@ def create_server(app: Starlette, limits: Limits) -> Server:
         headers=[("x-content-type-options", "nosniff"), ("cache-control", "no-store")],
         backlog=BACKLOG,
         timeout_keep_alive=3600,  # the protocol's own deadline comes first
-        timeout_graceful_shutdown=limits.shutdown_seconds,
+        timeout_graceful_shutdown=max(1, int(REQUESTS * limits.grace)),
     )
-    return Server(app, config)
+    return Server(app, config, grace)
 
 
 def bind(host: str, port: int, token: str | None) -> list[socket.socket]:
@@ -133,9 +184,15 @@ def listen(sockets: list[socket.socket]) -> list[str]:
     return found
 
 
-def serve(app: Starlette, limits: Limits, sockets: list[socket.socket]) -> int:
-    """The exit code of a server, once it has stopped."""
-    server = create_server(app, limits)
+def serve(
+    app: Starlette,
+    limits: Limits,
+    sockets: list[socket.socket],
+    proxies: Iterable[str] = (),
+    grace: Grace | None = None,
+) -> int:
+    """The exit code of a server, once it has stopped; a signal to stop starts the time of the grace."""
+    server = create_server(app, limits, proxies, grace)
     gc.collect()
     gc.freeze()  # imported modules stay: a collector that visits them would delay requests
     gc.set_threshold(10_000, 20, 20)  # a bulk makes thousands of objects, none of them in cycles

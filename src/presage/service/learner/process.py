@@ -1,57 +1,83 @@
 """The process that learns: lessons in, parameters out. Started by the service; never touches the log itself."""
 
+import os
 import signal
 import sys
+from contextlib import suppress
 from pathlib import Path
-from typing import IO, Any
+from typing import IO, TYPE_CHECKING, Any
 
-from presage.drivers.core import Core, core_for, digest
-from presage.joining.lessons import Lesson
-from presage.service.folders import folder_forecaster
-from presage.service.learner.client import receive, send
-from presage.service.learner.folding import LogFold
-from presage.service.learner.shared_parameters import SharedParameters
-from presage.service.learner.snapshots import keep_snapshot, restore_snapshot
+from presage.service.learner.heartbeat import Heart
+from presage.service.learner.messages import receive, send
+
+if TYPE_CHECKING:
+    from presage.drivers.core import Core
+
+EXPENDABLE = "500"
+"""Where memory runs out, the learner goes before the service: it can be replaced."""
 
 
-def run_learner(engine: Core, memory: Path, snapshots: Path, inbox: IO[bytes], outbox: IO[bytes]) -> None:
+def run_learner(engine: "Core", descriptor: int, snapshots: Path, inbox: IO[bytes], heart: Heart) -> None:
     """Learn until the inbox ends.
 
-    Messages in: ["begin", chains], ["lessons", [...]], ["learn", seq, predictions], ["snapshot", chain], ["digest"].
-    Messages out: ["begun", position, predictions], ["published", seq, copy, lessons], ["kept", seq],
-    ["digest", hash, seq].
+    Messages in: ["begin", chains], ["lessons", [...]], ["fold", seq, predictions], ["publish"],
+    ["snapshot", chain, asked], ["digest", asked]. Messages out: ["begun", position, predictions],
+    ["published", seq, copy], ["answer", asked, ...], and the beats of the heart.
     """
-    pupil, published, copy = LogFold(engine), SharedParameters(engine.layouts, memory), 0
+    from presage.drivers.core import digest  # noqa: PLC0415 the heart beats before these are imported
+    from presage.joining.lessons import Lesson  # noqa: PLC0415
+    from presage.service.learner.folding import LogFold  # noqa: PLC0415
+    from presage.service.learner.shared_parameters import SharedParameters  # noqa: PLC0415
+    from presage.service.learner.snapshots import keep_snapshot, restore_snapshot  # noqa: PLC0415
 
-    def publish(learnt: int) -> None:
-        nonlocal copy
-        copy = 1 - copy
-        published.write(copy, pupil.learning.parameters())
-        send(outbox, ["published", pupil.learnt, copy, learnt])
-
+    published, copy, outbox = SharedParameters(engine.layouts, descriptor), 0, heart.outbox
+    heart.enter("compiling")
+    pupil = LogFold(engine)
+    heart.enter("waiting")
     while (message := receive(inbox)) is not None:
         kind, *parts = message
+        heart.taken += 1
         if kind == "begin":
+            heart.enter("restoring")
             restore_snapshot(pupil, snapshots, *parts)
             send(outbox, ["begun", pupil.learnt, pupil.learning.predictions])
-            publish(0)
         elif kind == "lessons":
             pupil.take([Lesson(*lesson) for lesson in parts[0]])
-        elif kind == "learn":
-            publish(pupil.learn(*parts))
+        elif kind == "fold":
+            heart.enter("folding")
+            pupil.learn(*parts)
+        elif kind == "publish":
+            copy = 1 - copy
+            published.write(copy, pupil.learning.parameters())
+            send(outbox, ["published", pupil.learnt, copy])
         elif kind == "snapshot":
-            keep_snapshot(pupil, snapshots, *parts)
-            send(outbox, ["kept", pupil.learnt])
+            heart.enter("saving")
+            chain, asked = parts
+            keep_snapshot(pupil, snapshots, chain)
+            send(outbox, ["answer", asked, pupil.learnt])
         elif kind == "digest":
-            send(outbox, ["digest", digest(pupil.learning), pupil.learnt])
+            heart.enter("folding")
+            send(outbox, ["answer", *parts, digest(pupil.learning), pupil.learnt])
+        heart.enter("waiting")
 
 
 def main(arguments: list[str]) -> Any:
-    """The process: its arguments are the data folder, the shared memory and the folder of snapshots."""
+    """The process: its arguments are the data folder, the folder of snapshots and the shared memory's descriptor."""
     for each in (signal.SIGINT, signal.SIGTERM):  # sent to all processes of a service: it ends when the service does
         signal.signal(each, signal.SIG_IGN)
-    folder, memory, snapshots = (Path(argument) for argument in arguments)
-    run_learner(core_for(folder_forecaster(folder)), memory, snapshots, sys.stdin.buffer, sys.stdout.buffer)
+    with suppress(OSError):
+        Path("/proc/self/oom_score_adj").write_text(EXPENDABLE)
+    # Messages go where standard output went; whatever a library prints goes to standard error.
+    outbox = os.fdopen(os.dup(sys.stdout.fileno()), "wb", buffering=0)
+    os.dup2(sys.stderr.fileno(), sys.stdout.fileno())
+    heart = Heart(outbox)
+    heart.start()
+    from presage.drivers.core import core_for  # noqa: PLC0415 the heart beats before these are imported
+    from presage.service.folders import folder_forecaster  # noqa: PLC0415
+
+    folder, snapshots, descriptor = Path(arguments[0]), Path(arguments[1]), int(arguments[2])
+    heart.enter("compiling")
+    run_learner(core_for(folder_forecaster(folder)), descriptor, snapshots, sys.stdin.buffer, heart)
 
 
 if __name__ == "__main__":

@@ -27,6 +27,7 @@ from presage.journal.appender import Appender
 from presage.journal.interface import LogStore
 from presage.journal.readers import read_lessons
 from presage.service.learner.folding import LogFold
+from presage.service.learner.shared_parameters import not_finite
 from presage.spaces import Instance
 
 MANIFEST, TENSORS = "manifest.json", "learnt.safetensors"
@@ -140,7 +141,7 @@ def keep_snapshot(pupil: LogFold, folder: Path, chain: str) -> None:
     }
     manifest["sha256"] = _checksum(manifest, tensors)
     place = folder / f"{pupil.learnt:016d}"
-    write_together(place, {TENSORS: tensors, MANIFEST: json.dumps(manifest, indent=1).encode()})
+    write_together(place, {TENSORS: tensors, MANIFEST: json.dumps(manifest, indent=1).encode()}, private=True)
     for old in sorted(folder.iterdir())[:-KEPT]:
         shutil.rmtree(old, ignore_errors=True)
 
@@ -170,12 +171,11 @@ def restore_snapshot(
         if named and named != manifest["sha256"]:
             say(f"The snapshot at {manifest['seq']:,} is not the one that the log names; it is ignored.")
             continue
-        if not ours:
-            tried = LogFold(pupil.engine)
-            tried.learning.restore(tensors, manifest["predictions"])
-            if vector_of(tried) != manifest["vector"]:
-                continue
         pupil.learning.restore(tensors, manifest["predictions"])
+        # Numbers that are not finite are of a version that a number could poison.
+        if not_finite(pupil.learning.parameters()) or (not ours and vector_of(pupil) != manifest["vector"]):
+            pupil.learning = pupil.engine.learner()
+            continue
         pupil.learnt = manifest["seq"]
         return
 
