@@ -11,7 +11,9 @@ from presage.errors import StoreFullError
 from presage.files import has_space
 from presage.journal.interface import Commit, Head
 from presage.journal.sqlite import SqliteLog
+from presage.progress import silent
 from presage.service import service as live
+from presage.service.copies import backup_folder
 from presage.service.http.app import create_app
 from presage.service.interface import FeedbackRequest
 from presage.service.limits import Limits
@@ -51,6 +53,18 @@ def test_what_the_service_keeps_is_for_its_own_user_alone(tmp_path: Path) -> Non
     made = {"log.sqlite", "log.sqlite-wal", "head", "epoch", "task.toml", "forecaster.json", "manifest.json"}
     assert made < modes.keys()
     assert modes == {name: 0o700 if name in folders else 0o600 for name in modes}
+
+
+def test_copies_of_what_the_service_keeps_are_for_its_own_user_alone(tmp_path: Path) -> None:
+    opened(tmp_path).close()
+    before = os.umask(0)
+    try:
+        backup_folder(tmp_path / "data", tmp_path / "backup", silent)
+    finally:
+        os.umask(before)
+    kept = {path.name: stat.S_IMODE(path.stat().st_mode) for path in (tmp_path / "backup").iterdir()}
+    assert kept == dict.fromkeys(["log.sqlite", "head", "task.toml", "forecaster.json"], 0o600)
+    assert stat.S_IMODE((tmp_path / "backup").stat().st_mode) == 0o700
 
 
 def test_a_folder_that_was_there_keeps_its_permissions(tmp_path: Path) -> None:

@@ -76,7 +76,7 @@ def _standing(folder: Path) -> _Standing:
 
 
 def _copy(path: Path, target: Path, progress: Callable[[int], None]) -> None:
-    """Copy a file durably; nothing is left of the target where there is no file."""
+    """Copy a file durably, for this user alone; nothing is left of the target where there is no file."""
     target.unlink(missing_ok=True)
     try:
         source = path.open("rb")
@@ -84,7 +84,7 @@ def _copy(path: Path, target: Path, progress: Callable[[int], None]) -> None:
         if path.name == WAL:
             return
         raise
-    with source, target.open("wb") as out:
+    with source, open(target, "wb", opener=lambda name, flags: os.open(name, flags, 0o600)) as out:
         while chunk := source.read(CHUNK):
             out.write(chunk)
             progress(len(chunk))
